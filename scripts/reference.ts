@@ -262,39 +262,39 @@ interface FieldSchema {
   readonly required?: readonly string[];
 }
 
-type Place = 'path' | 'query' | 'body' | 'response';
+type FieldLocation = 'path' | 'query' | 'body' | 'response';
 
-function fieldRows(place: Place, schema: z.ZodType | undefined): readonly string[][] {
+function fieldRows(location: FieldLocation, schema: z.ZodType | undefined): readonly string[][] {
   if (!schema) return [];
-  const io = place === 'response' ? 'output' : 'input';
+  const io = location === 'response' ? 'output' : 'input';
   const root = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as FieldSchema;
-  return propertyRows(place, '', root, root.$defs ?? {});
+  return propertyRows(location, '', root, root.$defs ?? {});
 }
 
 /** Fields of the object, of each object in the array, or of the first alternative that has any. */
 function propertyRows(
-  place: Place,
+  location: FieldLocation,
   prefix: string,
   schema: FieldSchema,
   definitions: Readonly<Record<string, FieldSchema>>,
 ): readonly string[][] {
   const json = resolved(schema, definitions);
-  if (json.items) return propertyRows(place, `${prefix}[]`, json.items, definitions);
+  if (json.items) return propertyRows(location, `${prefix}[]`, json.items, definitions);
   const choices = (json.anyOf ?? json.oneOf ?? []).map((each) => resolved(each, definitions));
   const object = json.properties ? json : choices.find(({ properties, items }) => properties ?? items);
-  if (object?.items) return propertyRows(place, prefix, object, definitions);
+  if (object?.items) return propertyRows(location, prefix, object, definitions);
   return Object.entries(object?.properties ?? {}).flatMap(([name, property]) => {
     const field = resolved(property, definitions);
     const path = prefix === '' ? name : `${prefix}.${name}`;
     const isRequired = object?.required?.includes(name) ?? false;
-    const mark = place === 'response' ? (isRequired ? '' : ' (optional)') : isRequired ? ' (required)' : '';
+    const mark = location === 'response' ? (isRequired ? '' : ' (optional)') : isRequired ? ' (required)' : '';
     const row = [
       `\`${path}\`${mark}`,
-      place,
+      location,
       typeText(field, definitions),
       [
         property.description ?? field.description ?? '',
-        field.default === undefined || place === 'response'
+        field.default === undefined || location === 'response'
           ? ''
           : `Default: ${JSON.stringify(field.default)}.`,
       ]
@@ -302,8 +302,8 @@ function propertyRows(
         .join(' '),
     ];
     // Deeper fields are in the OpenAPI document.
-    const isNested = place === 'response' && !prefix.includes('.') && prefix.split('[]').length < 3;
-    return isNested ? [row, ...propertyRows(place, path, field, definitions)] : [row];
+    const isNested = location === 'response' && !prefix.includes('.') && prefix.split('[]').length < 3;
+    return isNested ? [row, ...propertyRows(location, path, field, definitions)] : [row];
   });
 }
 

@@ -76,7 +76,7 @@ interface VaultMention {
   readonly identity?: string;
 }
 
-const itemsAtOnce = 500;
+const pageSize = 500;
 /** Maximum per item; dashboards with hundreds of tiles use a handful of models. */
 const maxMentions = 200;
 
@@ -108,10 +108,10 @@ function* vaultDocuments(
 
 function* itemsOf(reader: VaultReader, type: string): Generator<ItemRecord> {
   for (let after = ''; ;) {
-    const page = reader.items(type, { limit: itemsAtOnce, after });
+    const page = reader.items(type, { limit: pageSize, after });
     yield* page;
     const last = page.at(-1);
-    if (!last || page.length < itemsAtOnce) return;
+    if (!last || page.length < pageSize) return;
     after = last.id;
   }
 }

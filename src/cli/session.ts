@@ -103,7 +103,7 @@ export class CliSession {
     return [
       invocation(this.io),
       words,
-      ...(folder === undefined ? [] : [`--data-dir ${folderWord(this.io, resolve(this.io.cwd, folder))}`]),
+      ...(folder === undefined ? [] : [`--data-dir ${folderArgument(this.io, resolve(this.io.cwd, folder))}`]),
       ...(server === undefined ? [] : [`--server ${shellWord(server)}`]),
     ].join(' ');
   }
@@ -204,7 +204,7 @@ export function invocation({ env, cwd }: Pick<CliIo, 'env' | 'cwd'>): string {
 }
 
 /** A folder as one word, relative where that is shorter. */
-export const folderWord = ({ cwd }: Pick<CliIo, 'cwd'>, folder: string): string =>
+export const folderArgument = ({ cwd }: Pick<CliIo, 'cwd'>, folder: string): string =>
   shellWord(shortPath(cwd, folder));
 
 function shortPath(from: string, path: string): string {

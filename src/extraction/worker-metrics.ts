@@ -54,7 +54,7 @@ export class WorkerMetrics {
   recordError(workerId: string, message: string): void {
     this.#errors++;
     const messages = this.#workerErrors.get(workerId) ?? [];
-    if (messages.length < keptMessages) messages.push(message);
+    if (messages.length < maxMessages) messages.push(message);
     this.#workerErrors.set(workerId, messages);
   }
 
@@ -77,4 +77,4 @@ export class WorkerMetrics {
 }
 
 /** Maximum per worker, so that a source that is down does not fill the memory with messages. */
-const keptMessages = 100;
+const maxMessages = 100;

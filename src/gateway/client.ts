@@ -156,7 +156,7 @@ export class JsonFormats {
     for (let format = first; ;) {
       try {
         const result = await complete(format);
-        if (format !== first) this.#remember(model, format);
+        if (format !== first) this.#cacheFormat(model, format);
         return result;
       } catch (error) {
         const next = nextFormat(format, error);
@@ -166,7 +166,7 @@ export class JsonFormats {
     }
   }
 
-  #remember(model: string, format: JsonFormat): void {
+  #cacheFormat(model: string, format: JsonFormat): void {
     if (this.#accepted.size >= maxRemembered) this.#accepted.clear();
     this.#accepted.set(model, { format, until: this.#clock.monotonic() + formatCacheMs });
   }

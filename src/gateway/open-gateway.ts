@@ -26,7 +26,7 @@ import { createProviderClient } from './providers/provider-client.ts';
 import { ProviderQuotas } from './quotas/provider-quotas.ts';
 import { RedisQuotaCounter } from './quotas/quota-counter.ts';
 import { Router } from './routing/router.ts';
-import { routingPolicy } from './routing/routing-run.ts';
+import { routingPolicy } from './routing/routed-request.ts';
 import { FailureBackoff } from './state/availability.ts';
 import { checkTokenCap, createKeyService, retentionRules } from './state/gateway-keys.ts';
 import { GatewayState } from './state/gateway-state.ts';

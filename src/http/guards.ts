@@ -172,17 +172,17 @@ export function installTextCheck(server: FastifyInstance): void {
   });
 }
 
-interface Place {
+interface NestedValue {
   readonly name: string;
   readonly value: object;
-  readonly parent: Place | null;
+  readonly parent: NestedValue | null;
 }
 
 /** Without recursion: input may be nested deeper than any stack. Paths are built only for what is found. */
 function firstUnstorable(name: string, sent: unknown, leftOut: readonly string[] = []): string | null {
   if (typeof sent === 'string') return isStorable(sent) ? null : name;
   if (typeof sent !== 'object' || sent === null) return null;
-  const waiting: Place[] = [{ name, value: sent, parent: null }];
+  const waiting: NestedValue[] = [{ name, value: sent, parent: null }];
   for (const place of waiting)
     for (const [key, each] of Object.entries(place.value)) {
       if (place.value === sent && leftOut.includes(key)) continue;
@@ -194,9 +194,9 @@ function firstUnstorable(name: string, sent: unknown, leftOut: readonly string[]
   return null;
 }
 
-function pathOf(place: Place): string {
+function pathOf(place: NestedValue): string {
   const names: string[] = [];
-  for (let at: Place | null = place; at; at = at.parent) names.unshift(at.name);
+  for (let at: NestedValue | null = place; at; at = at.parent) names.unshift(at.name);
   return names.join('.');
 }
 

@@ -191,9 +191,9 @@ export function clientAbortSignal(
 ): AbortSignal {
   const leaving = new AbortController();
   const removeListener = onAbort(deadline ?? undefined, (reason) => leaving.abort(reason));
-  const forget = traffic?.onForcedClose((reason) => leaving.abort(reason));
+  const unregister = traffic?.onForcedClose((reason) => leaving.abort(reason));
   const left = () => {
-    forget?.();
+    unregister?.();
     removeListener();
     if (!raw.writableFinished)
       leaving.abort(new CoreError('CANCELED', 'The client disconnected before the response.'));

@@ -78,12 +78,12 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#isClosed = true;
     // Each rejected round halves the batch or drops one row, so this ends.
     while (!(await this.flush()) && this.#wasRefused);
-    for (const row of this.#pending.values()) this.#lose(row);
+    for (const row of this.#pending.values()) this.#rejectLost(row);
     this.#pending.clear();
     await this.#writer.close();
   }
 
-  #lose({ seen, durable }: PendingRow): void {
+  #rejectLost({ seen, durable }: PendingRow): void {
     this.#emitLost(seen);
     durable.reject(
       new LedgerError('LEDGER_CLOSED', `The store did not accept ${seen.kind} ${seen.subject}.`),
@@ -153,7 +153,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
     this.#wasRefused = !(error instanceof HeadworksError && error.isRetryable);
     if (this.#wasRefused) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
     const [only, ...others] = batch;
-    if (this.#wasRefused && this.#isClosed && only && others.length === 0) return this.#lose(only);
+    if (this.#wasRefused && this.#isClosed && only && others.length === 0) return this.#rejectLost(only);
     for (const row of batch) {
       const newer = this.#pending.get(rowKey(row.seen));
       if (newer) newer.durable.promise.then(row.durable.resolve, row.durable.reject);

@@ -181,10 +181,10 @@ export interface Vault {
  */
 export function openVault(path: string): Vault {
   const input = checkInput('openVault', object({ path: text }), { path });
-  const reader = translated(() => openVaultReader(input.path));
+  const reader = withLibraryErrors(() => openVaultReader(input.path));
   const read = <T>(work: () => T): T => {
     if (!reader.db.isOpen) throw closedError('vault');
-    return translated(work);
+    return withLibraryErrors(work);
   };
   const page = (type: string, after: string) =>
     read(() => reader.items(type, { limit: itemsPerRead, after }));
@@ -209,7 +209,7 @@ export function openVault(path: string): Vault {
 
 const itemsPerRead = 500;
 
-function translated<T>(work: () => T): T {
+function withLibraryErrors<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

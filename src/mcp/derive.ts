@@ -6,7 +6,7 @@ import { spaceFields } from '../api/fields.ts';
 import type { Operation, OutputOf } from '../api/operation.ts';
 import { CoreError, zodErrorMessage } from '../core/index.ts';
 import { bounded, fitting, joinNotes } from './bounds.ts';
-import type { NotFoundAdvice, Place } from './errors.ts';
+import type { NotFoundAdvice, SpaceRef } from './errors.ts';
 import { withSpaceHint } from './errors.ts';
 
 /** The owner of the credentials: decides which tools are listed, never what they can access. */
@@ -21,7 +21,7 @@ export interface CallerContext {
 
 export interface ToolContext extends CallerContext {
   /** Part of every query or body about knowledge. */
-  readonly place: Place;
+  readonly spaceRef: SpaceRef;
   readonly call: <Route extends ApiRoute>(
     route: Route,
     ...input: ApiArguments<Route>
@@ -39,7 +39,7 @@ export interface ToolSpec<Input extends z.ZodRawShape, Output extends z.ZodRawSh
   /** Who can use it: `tenant` (default) is an organization and the admin. */
   readonly access?: 'tenant' | 'admin';
   /** Adds `space`, and for the admin `organization`, to its input; default: true. */
-  readonly isOfSpace?: boolean;
+  readonly hasSpace?: boolean;
   /** Default: `reads`. */
   readonly effect?: 'reads' | 'adds' | 'changes';
   readonly input: Input;
@@ -82,13 +82,13 @@ export const pageSize = (max: number, standard: number) =>
 export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawShape>(
   spec: ToolSpec<Input, Output>,
 ): Tool {
-  const { access = 'tenant', isOfSpace = true } = spec;
+  const { access = 'tenant', hasSpace = true } = spec;
   const output = z.object(spec.output);
   const { space, organization } = spaceFields;
-  const ofTenant = z.strictObject({ ...spec.input, ...(isOfSpace ? { space } : {}) });
+  const ofTenant = z.strictObject({ ...spec.input, ...(hasSpace ? { space } : {}) });
   const inputs = {
     organization: ofTenant,
-    admin: isOfSpace ? ofTenant.extend({ organization }) : ofTenant,
+    admin: hasSpace ? ofTenant.extend({ organization }) : ofTenant,
   };
   const listings = new Map<CallerKind, ListedTool>();
   return {
@@ -102,14 +102,14 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
     async run(given, context) {
       const all = checked(spec.name, inputs[context.caller], given);
       const { space: inSpace, organization: of, ...rest } = all;
-      const place = (isOfSpace ? { space: inSpace, organization: of } : {}) as Place;
+      const spaceRef = (hasSpace ? { space: inSpace, organization: of } : {}) as SpaceRef;
       const { api, signal } = context;
-      const result = spec.run((isOfSpace ? rest : all) as z.output<z.ZodObject<Input>>, {
+      const result = spec.run((hasSpace ? rest : all) as z.output<z.ZodObject<Input>>, {
         ...context,
-        place,
+        spaceRef,
         call: (route, ...[args]) => callApi(api, route, ...([{ ...args, signal }] as never)),
       });
-      return output.parse(await withSpaceHint(result, place, context, spec));
+      return output.parse(await withSpaceHint(result, spaceRef, context, spec));
     },
   };
 }
@@ -186,7 +186,7 @@ export interface DerivedToolSpec<Op extends Operation> extends ToolTexts {
   readonly maxTextLength?: number;
   /** Further fields of the result; default: `note`. */
   readonly output?: z.ZodRawShape;
-  readonly extend?: (response: OutputOf<Op>, place: Place) => Record<string, unknown>;
+  readonly extend?: (response: OutputOf<Op>, spaceRef: SpaceRef) => Record<string, unknown>;
 }
 
 /** The tool calls the operation with the caller's credentials and bounds the response. */
@@ -194,10 +194,10 @@ export function toolFor<Op extends Operation>(op: Op, spec: DerivedToolSpec<Op>)
   const { maxPageSize = 100, defaultPageSize = 20, maxTextLength = 500, omit = [], describe = {} } = spec;
   const query = shapeOf(op.query);
   const body = op.method === 'GET' ? {} : shapeOf(op.body);
-  const isOfSpace = 'space' in query || 'space' in body;
+  const hasSpace = 'space' in query || 'space' in body;
   const input: Record<string, z.ZodType> = { ...query, ...body };
   // `defineTool` adds the fields that select a space.
-  if (isOfSpace) for (const name of ['space', 'organization']) delete input[name];
+  if (hasSpace) for (const name of ['space', 'organization']) delete input[name];
   Object.assign(input, op.params && shapeOf(op.params));
   for (const name of omit) delete input[name];
   if ('limit' in input) input['limit'] = pageSize(maxPageSize, defaultPageSize);
@@ -213,20 +213,20 @@ export function toolFor<Op extends Operation>(op: Op, spec: DerivedToolSpec<Op>)
       );
   const output = shapeOf(op.output as z.ZodType);
   const listName = Object.keys(output).find((name) => output[name] instanceof z.ZodArray);
-  const placeIn = 'space' in body ? 'body' : 'query';
+  const spaceTarget = 'space' in body ? 'body' : 'query';
   return defineTool({
     ...spec,
     access: op.access === 'tenant' ? (spec.access ?? 'tenant') : 'admin',
-    isOfSpace,
+    hasSpace,
     effect: op.method === 'GET' ? 'reads' : (spec.effect ?? 'changes'),
     input,
     output: { ...output, ...(spec.output ?? { note }) },
-    async run(given, { api, place, signal }) {
+    async run(given, { api, spaceRef, signal }) {
       const problem = spec.check?.(given) ?? null;
       if (problem !== null) throw new CoreError('INPUT_INVALID', problem);
       const sent = (fields: object, target: 'query' | 'body') => ({
         ...Object.fromEntries(Object.entries(given).filter(([name]) => name in fields)),
-        ...(target === placeIn ? place : {}),
+        ...(target === spaceTarget ? spaceRef : {}),
       });
       const response = await api.call<OutputOf<Op>>(op.method, pathWith(op.path, given as never), {
         query: sent(query, 'query'),
@@ -234,7 +234,7 @@ export function toolFor<Op extends Operation>(op: Op, spec: DerivedToolSpec<Op>)
         signal,
       });
       const { value, leftOut } = bounded(response, { maxText: maxTextLength, except: listName });
-      if (spec.extend) return { ...(value as object), ...spec.extend(response, place) };
+      if (spec.extend) return { ...(value as object), ...spec.extend(response, spaceRef) };
       if (listName === undefined) return { ...(value as object), note: leftOut };
       return withinBudget(value as Page, { listName, leftOut, limit: given['limit'] });
     },

@@ -39,7 +39,7 @@ export function errorText(error: unknown): string | null {
 const maxNames = 30;
 
 /** The space that a tool works on. */
-export interface Place {
+export interface SpaceRef {
   readonly space?: string;
   readonly organization?: string;
 }
@@ -64,7 +64,7 @@ interface Lookup {
  */
 export async function withSpaceHint<Result>(
   work: Promise<Result>,
-  place: Place,
+  spaceRef: SpaceRef,
   lookup: Lookup,
   advice: NotFoundAdvice = {},
 ): Promise<Result> {
@@ -72,10 +72,10 @@ export async function withSpaceHint<Result>(
     return await work;
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const hasPlace = place.space !== undefined || place.organization !== undefined;
+    const hasSpaceRef = spaceRef.space !== undefined || spaceRef.organization !== undefined;
     // If the names cannot be read, the message of the API has to do.
-    const hint = hasPlace ? await unknownPlace(place, lookup, advice).catch(() => null) : null;
-    const message = hint ?? withAdvice(error.message, place, lookup, advice);
+    const hint = hasSpaceRef ? await unknownSpace(spaceRef, lookup, advice).catch(() => null) : null;
+    const message = hint ?? withAdvice(error.message, spaceRef, lookup, advice);
     throw new HeadworksError('NOT_FOUND', message, { cause: error });
   }
 }
@@ -85,7 +85,7 @@ const isNotFound = (error: unknown): error is HeadworksError =>
 
 function withAdvice(
   message: string,
-  { organization }: Place,
+  { organization }: SpaceRef,
   { caller }: Lookup,
   { whenNotFound }: NotFoundAdvice,
 ): string {
@@ -94,9 +94,9 @@ function withAdvice(
   return `${message} ${whenNotFound}${isElsewhere ? ' Data of an organization is found only with "organization".' : ''}`;
 }
 
-/** Null: the place exists, something else was not found. */
-async function unknownPlace(
-  { space, organization }: Place,
+/** Null: the space exists, something else was not found. */
+async function unknownSpace(
+  { space, organization }: SpaceRef,
   lookup: Lookup,
   { whenNoSpace }: NotFoundAdvice,
 ): Promise<string | null> {
@@ -111,8 +111,8 @@ async function unknownPlace(
   }
   if (space === undefined) return null;
   // The admin gets the spaces of everyone; without an organization those of the server are meant.
-  const isOfAll = caller === 'admin' && organization === undefined;
-  const candidates = spaces.filter((each) => !isOfAll || each.organization_id === null);
+  const isServerOnly = caller === 'admin' && organization === undefined;
+  const candidates = spaces.filter((each) => !isServerOnly || each.organization_id === null);
   if (candidates.some(isNamed(space))) return null;
   return [
     `There is no space ${JSON.stringify(space)} here. Spaces here: ${listed(candidates.map(({ name }) => name))}.`,

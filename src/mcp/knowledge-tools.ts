@@ -64,14 +64,14 @@ const search = defineTool({
     warning: z.string().nullable().describe('What could not be searched; null when everything was.'),
     note,
   },
-  async run({ query, limit, expand, ...filtered }, { call, place }) {
+  async run({ query, limit, expand, ...filtered }, { call, spaceRef }) {
     const response = await call('POST /api/v1/knowledge/search', {
-      body: { query, limit, filters: filtered, graph_expand: expand, include_entities: true, ...place },
+      body: { query, limit, filters: filtered, graph_expand: expand, include_entities: true, ...spaceRef },
     });
     const results = response.primary_results.map((each) => ({
       ...each,
       text: cut(each.text, maxPassageLength),
-      uri: resourceUri('artifacts', each.artifact_id, place),
+      uri: resourceUri('artifacts', each.artifact_id, spaceRef),
     }));
     const related = (response.related_context ?? []).map(({ evidence, ...each }) => {
       const quotes = evidence.slice(0, maxQuotes).map(({ quote }) => quote);
@@ -137,15 +137,15 @@ const getArtifact = defineTool({
     next_offset: z.number().nullable().describe('Where to continue; null at the end.'),
     note,
   },
-  async run({ artifact_id, offset, max_chars: length }, { call, place }) {
+  async run({ artifact_id, offset, max_chars: length }, { call, spaceRef }) {
     const artifact = await call('GET /api/v1/knowledge/artifacts/:id', {
       params: { id: artifact_id },
-      query: place,
+      query: spaceRef,
     });
     const { text, next } = windowOf(artifact.text, offset, length);
     return {
       ...artifact,
-      uri: resourceUri('artifacts', artifact_id, place),
+      uri: resourceUri('artifacts', artifact_id, spaceRef),
       state: artifact.status.state,
       text,
       offset,
@@ -223,15 +223,15 @@ const getEntity = defineTool({
       const { value: candidates, leftOut: rest } = bounded(lookup.candidates);
       return { entity: null, mentions: [], candidates, note: joinNotes(lookup.note, rest) };
     }
-    const { call, place } = context;
+    const { call, spaceRef } = context;
     const { mentions, ...entity } = await call('GET /api/v1/knowledge/entities/:id', {
       params: { id: lookup.found },
-      query: place,
+      query: spaceRef,
     });
     const shown = mentions.slice(offset, offset + limit);
     const { value, leftOut: rest } = bounded(entity);
     return {
-      entity: { ...value, uri: resourceUri('entities', entity.id, place) },
+      entity: { ...value, uri: resourceUri('entities', entity.id, spaceRef) },
       mentions: shown.map((each) => ({ ...each, title: cut(each.title, 300) })),
       candidates: [],
       note: joinNotes(mentionsNote(offset, shown.length, mentions.length, entity.mention_count), rest),
@@ -268,10 +268,10 @@ type Lookup =
 async function entityNamed(
   name: string,
   type: Entity['type'] | undefined,
-  { call, place }: ToolContext,
+  { call, spaceRef }: ToolContext,
 ): Promise<Lookup> {
   const { entities, next } = await call('GET /api/v1/knowledge/entities', {
-    query: { name, type, limit: maxCandidates, ...place },
+    query: { name, type, limit: maxCandidates, ...spaceRef },
   });
   const isExact = (each: string) => each.toLowerCase() === name.toLowerCase();
   const exact = entities.filter((each) => [each.canonical_name, ...each.aliases].some(isExact));
@@ -311,8 +311,8 @@ const ingest = toolFor(artifactsApi.ingest, {
     uri,
     next: z.string().describe('What happens now.'),
   },
-  extend: ({ id: artifactId, outcome }, place) => ({
-    uri: resourceUri('artifacts', artifactId, place),
+  extend: ({ id: artifactId, outcome }, spaceRef) => ({
+    uri: resourceUri('artifacts', artifactId, spaceRef),
     next:
       outcome === 'unchanged'
         ? 'Nothing to do: the document is already stored with this content.'

@@ -62,7 +62,7 @@ const jobStatus = defineTool({
 async function progressOf(artifactId: string, context: ToolContext) {
   const { title, job_id, status } = await context.call('GET /api/v1/knowledge/artifacts/:id', {
     params: { id: artifactId },
-    query: context.place,
+    query: context.spaceRef,
   });
   const { missing, ...state } = status;
   const isFinished = state.state !== 'queued' && state.state !== 'running';
@@ -151,7 +151,7 @@ const status = defineTool({
     'Health of the whole server: every check with its remedy, alerts, background jobs by state, and open ledger entries by ' +
     'kind. Use it for "is everything all right", and before looking for the cause of something that is missing.',
   access: 'admin',
-  isOfSpace: false,
+  hasSpace: false,
   input: {},
   output: {
     state: serverApi.runDoctor.output.shape.state

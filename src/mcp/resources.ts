@@ -6,7 +6,7 @@ import { CoreError } from '../core/index.ts';
 import { bounded, windowOf } from './bounds.ts';
 import type { CallerContext, CallerKind } from './derive.ts';
 import { textIsData } from './derive.ts';
-import type { Place } from './errors.ts';
+import type { SpaceRef } from './errors.ts';
 import { withSpaceHint } from './errors.ts';
 
 /** A resource that a client attaches should not fill the model's context. */
@@ -16,7 +16,7 @@ const pageSize = 50;
 type ResourceKind = 'artifacts' | 'entities';
 
 /** `headworks://artifacts/ID?space=bi`. */
-export function resourceUri(kind: ResourceKind, itemId: string, { space, organization }: Place): string {
+export function resourceUri(kind: ResourceKind, itemId: string, { space, organization }: SpaceRef): string {
   const query = new URLSearchParams({ ...(space && { space }), ...(organization && { organization }) });
   return `headworks://${kind}/${itemId}${query.size === 0 ? '' : `?${query.toString()}`}`;
 }
@@ -114,7 +114,7 @@ export async function readResource(
 function parseUri(uri: string): {
   readonly kind: ResourceKind;
   readonly params: { readonly id: string };
-  readonly query: Place;
+  readonly query: SpaceRef;
 } {
   const url = URL.parse(uri);
   const itemId = id.safeParse(url?.pathname.slice(1));

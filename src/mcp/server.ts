@@ -189,14 +189,14 @@ export async function serveStdio(deps: McpDeps, streams: StdioStreams): Promise<
   const ended = Promise.withResolvers<void>();
   mcp.server.onclose = ended.resolve;
   mcp.server.onerror = (error) => deps.log.error('an MCP message could not be handled', { error });
-  const forget = onAbort(signal, () => ended.resolve());
+  const removeListener = onAbort(signal, () => ended.resolve());
   for (const event of ['end', 'close'] as const)
     stdin.once(event, () => void transport.idle().then(ended.resolve));
   try {
     await mcp.connect(transport);
     await ended.promise;
   } finally {
-    forget();
+    removeListener();
     await mcp.close();
   }
 }

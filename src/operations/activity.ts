@@ -36,7 +36,7 @@ export interface RunSample {
   readonly at: number;
   readonly items: number;
   readonly calls: number;
-  readonly refusals: number;
+  readonly rateLimitedCalls: number;
   readonly multiplier: number;
 }
 
@@ -135,7 +135,7 @@ export class Activity {
         at: this.#clock.now(),
         items: Number(items),
         calls: Number(calls),
-        refusals: Number(rateLimitedCalls),
+        rateLimitedCalls: Number(rateLimitedCalls),
         multiplier: Number(multiplier),
       }),
   };

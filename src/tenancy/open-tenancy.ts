@@ -184,8 +184,8 @@ export async function openTenants(deps: MirrorDeps & DeploymentRules & { readonl
     ...deps,
     store: stores.organizations,
     onDeleted: (id) => {
-      keys.forgetOrganization(id);
-      deployments.forgetOrganization(id);
+      keys.dropOrganization(id);
+      deployments.dropOrganization(id);
     },
   });
   const keys = new ApiKeyService({ ...deps, store: stores.keys, organizations });

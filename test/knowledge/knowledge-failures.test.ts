@@ -254,7 +254,7 @@ describe('knowledge when a component fails', () => {
       const { artifactUid } = await knowledge.ingest(space, ['[Ann] decided.']);
       knowledge.faults.graph = 'unavailable';
       const gone = await world.artifacts.remove(space.spaceId, artifactUid);
-      await knowledge.graphSync.forget(space.spaceId, gone ?? { eventIds: [], entityIds: [] });
+      await knowledge.graphSync.remove(space.spaceId, gone ?? { eventIds: [], entityIds: [] });
       expect(await knowledge.entries()).toMatchObject([{ subject: `space:${space.spaceId}` }]);
       knowledge.faults.graph = 'available';
       await allRepaired();

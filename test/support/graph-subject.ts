@@ -75,7 +75,7 @@ export function graphSubject(world: KnowledgeWorld, graph: Graph): GraphSubject 
       void (await database.query(
         sql`update semantic_event set superseded_at = now() where event_id = any(${eventIds}::uuid[])`,
       )),
-    forgetRows: async (eventIds) =>
+    deleteRows: async (eventIds) =>
       void (await database.query(sql`delete from semantic_event where event_id = any(${eventIds}::uuid[])`)),
     removeSpace: (spaceId) => world.spaces.delete({ spaceId, name: '' }),
     all: (after) => source.all(after),

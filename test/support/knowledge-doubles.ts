@@ -101,7 +101,7 @@ export class RecordingGraph implements GraphStep {
     };
   }
 
-  async forget(_spaceId: number, gone: RemovedIds): Promise<void> {
+  async remove(_spaceId: number, gone: RemovedIds): Promise<void> {
     if (gone.eventIds.length + gone.entityIds.length > 0) this.gone.push(gone);
   }
 

@@ -36,7 +36,7 @@ export function App() {
       <Route path="/login" component={Login} />
       <Route>
         <Shell>
-          <PageGuard place={location}>
+          <PageGuard address={location}>
             <Suspense fallback={<Loading what="the page" />}>
               <Switch>
                 <Route path="/" component={Flow} />

@@ -13,7 +13,7 @@ const severities = ['critical', 'warning', 'info'] as const;
 const severityColors = { critical: 'red', warning: 'orange', info: 'blue' } as const;
 
 /** The page where the alert can be handled, by prefix of the alert's name. */
-const places: readonly (readonly [string, string, string])[] = [
+const alertPages: readonly (readonly [string, string, string])[] = [
   ['HeadworksKnowledgeReviewBacklog', '/knowledge/review', 'Open review'],
   ['HeadworksKnowledge', '/ledger', 'Open ledger'],
   ['HeadworksAdmission', '/organizations', 'Open organizations'],
@@ -50,7 +50,7 @@ export function FiringAlerts({ alerts }: { readonly alerts: readonly Firing[] })
 }
 
 function FiringAlert({ alert }: { readonly alert: Firing }) {
-  const [, href, words] = places.find(([name]) => alert.name.startsWith(name)) ?? [];
+  const [, href, words] = alertPages.find(([name]) => alert.name.startsWith(name)) ?? [];
   return (
     <Alert
       color={severityColors[alert.severity]}

@@ -112,14 +112,14 @@ class Bars {
   }
 
   /** One bar per type, and the state of the rate limiter below. */
-  #showRun({ types, calls, rate_limited_calls: refusals, multiplier }: ExtractionRun): void {
+  #showRun({ types, calls, rate_limited_calls: rateLimitedCalls, multiplier }: ExtractionRun): void {
     if (types.length === 0) return;
     const longest = Math.max(...types.map(({ type }) => type.length));
     for (const { type, items, total, state } of types) {
       const whole = state === 'completed' ? items : (total ?? items + 1);
       this.#draw(type.padEnd(longest), items, whole, state);
     }
-    const facts = `${calls} calls, ${refusals} × 429, rate divided by ${multiplier.toFixed(2)}`;
+    const facts = `${calls} calls, ${rateLimitedCalls} × 429, rate divided by ${multiplier.toFixed(2)}`;
     const known = this.#byName.get('facts');
     if (known) known.update(0, { message: facts });
     else this.#byName.set('facts', this.#multi.create(1, 0, { message: facts }, { format: '  {message}' }));

@@ -9,7 +9,7 @@ import type { ExitCode } from '../exit-codes.ts';
 import { counted } from '../output.ts';
 import type { CliIo, RunningServer } from '../io.ts';
 import type { CliSession } from '../session.ts';
-import { addServerFlags, folderWord, invocation } from '../session.ts';
+import { addServerFlags, folderArgument, invocation } from '../session.ts';
 import { demoProgress } from './demo-progress.ts';
 import { noteBesideLogs, runServer } from './serve.ts';
 
@@ -181,7 +181,7 @@ export interface Suggestion {
 
 export function suggestions(io: CliIo, facts: DemoFacts): readonly Suggestion[] {
   const headworks = (words: string) =>
-    `${invocation(io)} ${words} --data-dir ${folderWord(io, facts.dataFolder)}`;
+    `${invocation(io)} ${words} --data-dir ${folderArgument(io, facts.dataFolder)}`;
   return [
     {
       what: 'Who decided which revenue counts, who objected, and what else was agreed?',
@@ -242,14 +242,14 @@ export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
     ['dashboard', facts.loginUrl],
     [
       '',
-      `the link works once; get another: ${invocation(io)} dashboard --data-dir ${folderWord(io, facts.dataFolder)}`,
+      `the link works once; get another: ${invocation(io)} dashboard --data-dir ${folderArgument(io, facts.dataFolder)}`,
     ],
     ['API', `${facts.url}/docs`],
     ['API key', `${facts.key} (organization ${facts.organization})`],
     ['data', facts.dataFolder],
     [
       '',
-      `to start over: ${invocation(io)} demo --reset --data-dir ${folderWord(io, dirname(facts.dataFolder))}`,
+      `to start over: ${invocation(io)} demo --reset --data-dir ${folderArgument(io, dirname(facts.dataFolder))}`,
     ],
   ]);
   out.line();

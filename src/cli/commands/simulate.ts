@@ -157,11 +157,11 @@ export function readItems(text: string): NonNullable<Looker['items']> {
     const [, name = '', count = ''] = /^([^=]*)=(\d{1,8})$/.exec(part) ?? [];
     const type = simulatedTypes.find((known) => known === name);
     if (type === undefined || Number(count) > maxItemsPerType)
-      refuse(part, `type=count with a count from 0 to ${maxItemsPerType}, of ${simulatedTypes.join(', ')}`);
+      rejectValue(part, `type=count with a count from 0 to ${maxItemsPerType}, of ${simulatedTypes.join(', ')}`);
     else counts.set(type, Number(count));
   }
   if ((counts.get('explores') ?? 0) > 0 && (counts.get('lookml_models') ?? 0) === 0)
-    refuse(text, 'a list with lookml_models=1 or more, because explores belong to models');
+    rejectValue(text, 'a list with lookml_models=1 or more, because explores belong to models');
   return Object.fromEntries(counts);
 }
 
@@ -171,7 +171,7 @@ export function readRateLimit(text: string): NonNullable<Looker['rateLimits']> {
   for (const part of parts(text)) {
     const [, count = '', unit] = /^(\d{1,7})\/(min|s)$/.exec(part) ?? [];
     if (unit === undefined || Number(count) < 1 || Number(count) > 1_000_000)
-      refuse(part, 'R/min, R/s or both separated by a comma, with R from 1 to 1000000');
+      rejectValue(part, 'R/min, R/s or both separated by a comma, with R from 1 to 1000000');
     limits[unit === 'min' ? 'perMinute' : 'perSecond'] = Number(count);
   }
   return limits;
@@ -188,11 +188,11 @@ export function readFaults(text: string): NonNullable<Looker['faults']> {
     const probability = odds === undefined ? usualProbability : Number(odds);
     const name = faultNames.find((known) => known === given);
     if (name === undefined || probability > 1)
-      refuse(
+      rejectValue(
         part,
         `name, name=probability or name=probability:ms, probability from 0 to 1, of ${faultNames.join(', ')}`,
       );
-    if (faults[name]) refuse(part, 'given once: this fault is in the list already');
+    if (faults[name]) rejectValue(part, 'given once: this fault is in the list already');
     faults[name] = { probability, ...(ms === undefined ? {} : { ms: Number(ms) }) };
   }
   return faults;
@@ -205,7 +205,7 @@ export function readFailures(text: string): readonly PermanentFailure[] {
       /^([^:]*):(offset|id)=(.+?)(?::([45]\d\d))?$/.exec(part) ?? [];
     const type = simulatedTypes.find((known) => known === name);
     if (type === undefined || (key === 'offset' && !/^\d{1,9}$/.test(value)))
-      return refuse(part, 'type:offset=N or type:id=ID, then :status from 400 to 599 if it is not 500');
+      return rejectValue(part, 'type:offset=N or type:id=ID, then :status from 400 to 599 if it is not 500');
     const place = key === 'offset' ? { offset: Number(value) } : { id: value };
     return { type, ...place, ...(status === undefined ? {} : { status: Number(status) }) };
   });
@@ -213,7 +213,7 @@ export function readFailures(text: string): readonly PermanentFailure[] {
 
 const parts = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
 
-function refuse(part: string, allowed: string): never {
+function rejectValue(part: string, allowed: string): never {
   throw new InvalidArgumentError(`"${part}" must be ${allowed}.`);
 }
 

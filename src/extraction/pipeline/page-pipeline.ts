@@ -133,7 +133,7 @@ export class PagePipeline {
   /** Runs to the end, or until the signal aborts. Rejects with the error that stopped it, after everything has ended. */
   async run(signal: AbortSignal): Promise<RunEnd> {
     const release = onAbort(signal, () => this.#over.resolve('interrupted'));
-    const consumers = Array.from({ length: this.#deps.threads.places }, () => this.#consume());
+    const consumers = Array.from({ length: this.#deps.threads.capacity }, () => this.#consume());
     const consumed = Promise.all(consumers);
     consumed.catch((error: unknown) => this.#over.reject(error));
     try {
@@ -295,7 +295,7 @@ export class PagePipeline {
     );
   }
 
-  /** Passes pages to the threads one at a time; one loop runs per place of the worker pool. */
+  /** Passes pages to the threads one at a time; one loop runs per page that the pool accepts. */
   async #consume(): Promise<void> {
     for await (const queued of this.#queue) {
       const processed = await this.#process(queued);

@@ -26,11 +26,11 @@ export interface PageProcessor {
   readonly size: number;
   readonly alive: number;
   /** Pages that can be assigned at once. */
-  readonly places: number;
+  readonly capacity: number;
   /** Resolves when each thread is ready or dead; rejects when none is left. */
   ready(): Promise<void>;
   /**
-   * Waits for a place and then for the result. Rejects with WorkerDiedError, with the error of a vault that is not
+   * Waits for capacity and then for the result. Rejects with WorkerDiedError, with the error of a vault that is not
    * writable, or with INTERNAL when no thread is left. The bytes must not change until then; those of `PageBuffers` are
    * shared, others are copied.
    */
@@ -66,7 +66,7 @@ const pagesPerThread = 2;
 /** Starts threads of the module `entry`. */
 export class WorkerPool implements PageProcessor {
   readonly size: number;
-  readonly places: number;
+  readonly capacity: number;
   readonly #threads = new Set<Thread>();
   readonly #waiting: PromiseWithResolvers<Thread>[] = [];
   readonly #onDeath: OnDeath;
@@ -75,7 +75,7 @@ export class WorkerPool implements PageProcessor {
 
   constructor(entry: URL, settings: WorkerSettings, { count, onDeath }: WorkerPoolOptions) {
     this.size = count;
-    this.places = count * pagesPerThread;
+    this.capacity = count * pagesPerThread;
     this.#onDeath = onDeath;
     for (let number = 1; number <= count; number++) this.#start(entry, settings, `worker-${number}`);
   }
@@ -124,7 +124,7 @@ export class WorkerPool implements PageProcessor {
     });
     worker.on('error', (error) => (thread.lastError = messageOf(error)));
     worker.on('exit', (code) => {
-      this.#lose(thread, thread.lastError ?? `it ended with code ${code}`);
+      this.#markLost(thread, thread.lastError ?? `it ended with code ${code}`);
       started.resolve();
       exited.resolve();
     });
@@ -157,7 +157,7 @@ export class WorkerPool implements PageProcessor {
     if (thread) this.#waiting.shift()?.resolve(thread);
   }
 
-  #lose(thread: Thread, reason: string): void {
+  #markLost(thread: Thread, reason: string): void {
     this.#threads.delete(thread);
     this.#lastDeath = reason;
     if (!this.#isClosing) this.#onDeath(thread.name, reason, this.alive);

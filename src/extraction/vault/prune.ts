@@ -60,10 +60,10 @@ export async function pruneVersions(
   const inFile = <T>(work: () => T): T => onFile(path, () => immediate(db, work));
   const pages = inFile(() => prunePages(db, before));
   let [versions, bytes] = [0, 0];
-  for (let from: Place | null = { type: 0, id: '' }; from !== null;) {
+  for (let from: ItemKey | null = { type: 0, id: '' }; from !== null;) {
     // Yields to the event loop between two batches, for example for Ctrl-C.
     await clock.sleep(0, signal);
-    const start: Place = from;
+    const start: ItemKey = from;
     const batch = inFile(() => pruneBatch(db, { ...rule, before }, start));
     versions += batch.versions;
     bytes += batch.bytes;
@@ -72,12 +72,12 @@ export async function pruneVersions(
   return { versions, bytes, pages };
 }
 
-interface Place {
+interface ItemKey {
   readonly type: number;
   readonly id: string;
 }
 
-interface PrunableVersion extends Place {
+interface PrunableVersion extends ItemKey {
   readonly row: number;
   /** Null for a deletion. */
   readonly size: number | null;
@@ -109,8 +109,8 @@ const prunable = `
 function pruneBatch(
   db: DatabaseSync,
   { before, keep }: { readonly before: number; readonly keep: number },
-  from: Place,
-): { readonly versions: number; readonly bytes: number; readonly last: Place | null } {
+  from: ItemKey,
+): { readonly versions: number; readonly bytes: number; readonly last: ItemKey | null } {
   const rows = db
     .prepare(prunable)
     .all(from.type, from.id, before, Math.max(keep, 1), batchSize) as unknown as readonly PrunableVersion[];

@@ -157,7 +157,7 @@ export function keyRejected(
   variable: string | null,
 ): Degradation {
   const key = variable === null ? 'a call without a key' : `a key in ${variable}`;
-  const meaning =
+  const explanation =
     cause === 'authentication'
       ? 'it is invalid, or may not use this model'
       : 'it has no credit or quota left';
@@ -172,7 +172,7 @@ export function keyRejected(
     subject: name,
     cause,
     message:
-      `${provider} rejects ${key} for ${name}: ${meaning}. ${remedy} ` +
+      `${provider} rejects ${key} for ${name}: ${explanation}. ${remedy} ` +
       `Then run "headworks models clear-cooldown ${name}" and "headworks repair"; or "headworks models disable ${name}" to stop using it.`,
     details: { provider, env_var: variable },
   };

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { FailureClass } from '../errors.ts';
 import { failureRules } from '../errors.ts';
-import { RoutingRun } from './routing-run.ts';
+import { RoutedRequest } from './routed-request.ts';
 
 const delayMs = 10_000;
 const transient = [
@@ -289,11 +289,11 @@ describe('the deadline', () => {
   it('is over when less than 5 ms are left', async () => {
     const clock = new VirtualClock();
     const options = { deadlineMs: 1_000, waitMs: 0, signal: new AbortController().signal };
-    const run = new RoutingRun(requestFor('auto'), options as never, [], clock);
+    const routed = new RoutedRequest(requestFor('auto'), options as never, [], clock);
     await clock.advance(995);
-    expect([run.remainingMs(), run.isExpired]).toEqual([5, false]);
+    expect([routed.remainingMs(), routed.isExpired]).toEqual([5, false]);
     await clock.advance(0.5);
-    expect([run.remainingMs(), run.isExpired]).toEqual([0, true]);
+    expect([routed.remainingMs(), routed.isExpired]).toEqual([0, true]);
   });
 
   it('leaves all remaining time to the last available model', async () => {

@@ -26,7 +26,7 @@ import type {
   ProviderKey,
 } from '../types.ts';
 import { routingError } from './routing-errors.ts';
-import type { CandidateState } from './routing-run.ts';
+import type { CandidateState } from './routed-request.ts';
 import {
   attemptTimeouts,
   availabilityOf,
@@ -34,9 +34,9 @@ import {
   isDue,
   isShortenedTimeout,
   refreshCandidate,
-  RoutingRun,
+  RoutedRequest,
   statusAfter,
-} from './routing-run.ts';
+} from './routed-request.ts';
 import { selectCandidates } from './select-candidates.ts';
 import type { Call, SettleDeps } from './settle-call.ts';
 import { countFailure, settleFailure, settleSuccess } from './settle-call.ts';
@@ -71,17 +71,17 @@ export class Router {
     const { admit, clock, models, policy, ...snapshot } = this.#deps;
     admit?.(options.caller);
     const candidates = selectCandidates(request, options.allowFallback, { ...snapshot, models: models() });
-    const run = new RoutingRun(request, options, candidates, clock);
+    const routed = new RoutedRequest(request, options, candidates, clock);
     let result: CompletionResult | undefined;
     this.#inFlight++;
     try {
-      result = await this.#runRounds(run, options.maxRetries ?? policy.maxRetries);
+      result = await this.#runRounds(routed, options.maxRetries ?? policy.maxRetries);
       if (result) return result;
-      throw routingError(this.#deps, run);
+      throw routingError(this.#deps, routed);
     } finally {
       this.#inFlight--;
       // The model that responded is counted at the end of its response.
-      for (const { lastFailure, candidate } of run.candidates)
+      for (const { lastFailure, candidate } of routed.candidates)
         if (lastFailure && candidate.model !== result?.model)
           countFailure(this.#deps, candidate.model, lastFailure.failureClass);
     }
@@ -90,47 +90,47 @@ export class Router {
   /* ---- rounds ---- */
 
   /** Undefined when no model responded or time is up. Throws CANCELED. */
-  async #runRounds(run: RoutingRun, maxRetries: number): Promise<CompletionResult | undefined> {
+  async #runRounds(routed: RoutedRequest, maxRetries: number): Promise<CompletionResult | undefined> {
     const { clock, policy } = this.#deps;
     do {
-      for (const [index, state] of run.candidates.entries()) {
+      for (const [index, state] of routed.candidates.entries()) {
         if (!isDue(state, maxRetries, clock.now())) continue;
-        if (run.isExpired) break;
-        run.throwIfCanceled();
-        const hasOthers = () => this.#hasAvailable(run.candidates.slice(index + 1), maxRetries);
+        if (routed.isExpired) break;
+        routed.throwIfCanceled();
+        const hasOthers = () => this.#hasAvailable(routed.candidates.slice(index + 1), maxRetries);
         const result =
           policy.retryOrder === 'rounds'
-            ? await this.#tryModel(run, state, hasOthers)
-            : await this.#retryModel(run, state, maxRetries, hasOthers);
+            ? await this.#tryModel(routed, state, hasOthers)
+            : await this.#retryModel(routed, state, maxRetries, hasOthers);
         if (result) return result;
-        run.throwIfCanceled();
+        routed.throwIfCanceled();
       }
-    } while (await this.#sleep(run, this.#pauseMs(run, maxRetries)));
+    } while (await this.#sleep(routed, this.#pauseMs(routed, maxRetries)));
     return undefined;
   }
 
   /** All attempts of a model, one after the other. */
   async #retryModel(
-    run: RoutingRun,
+    routed: RoutedRequest,
     state: CandidateState,
     maxRetries: number,
     hasOthers: () => boolean,
   ): Promise<CompletionResult | undefined> {
     for (;;) {
       const attemptsBefore = state.attempts;
-      const result = await this.#tryModel(run, state, hasOthers);
+      const result = await this.#tryModel(routed, state, hasOthers);
       if (result) return result;
-      run.throwIfCanceled();
+      routed.throwIfCanceled();
       const canRetry = state.status === 'retryable' && hasAttemptsLeft(state, maxRetries);
       if (!canRetry || state.attempts === attemptsBefore) return undefined;
-      if (!(await this.#sleep(run, this.#deps.policy.retryDelayMs))) return undefined;
+      if (!(await this.#sleep(routed, this.#deps.policy.retryDelayMs))) return undefined;
     }
   }
 
-  async #sleep(run: RoutingRun, ms: number): Promise<boolean> {
+  async #sleep(routed: RoutedRequest, ms: number): Promise<boolean> {
     this.#queued++;
     try {
-      return await run.sleep(ms);
+      return await routed.sleep(ms);
     } finally {
       this.#queued--;
     }
@@ -145,12 +145,12 @@ export class Router {
   }
 
   /** Milliseconds until the next round; infinite when there is none. */
-  #pauseMs(run: RoutingRun, maxRetries: number): number {
+  #pauseMs(routed: RoutedRequest, maxRetries: number): number {
     const { clock, cooldowns, policy } = this.#deps;
     const now = clock.now();
     let retryAt = Number.POSITIVE_INFINITY;
     let availableAt = Number.POSITIVE_INFINITY;
-    for (const state of run.candidates) {
+    for (const state of routed.candidates) {
       if (state.status === 'excluded' || !hasAttemptsLeft(state, maxRetries)) continue;
       const { at } = availabilityOf(state, cooldowns, now);
       if (state.status === 'retryable') {
@@ -166,8 +166,8 @@ export class Router {
     }
     const retryMs = Math.max(0, retryAt - now);
     const waitMs = Math.max(1, availableAt - now);
-    if (waitMs >= retryMs || waitMs > run.waitLeftMs) return retryMs;
-    run.waitLeftMs -= waitMs;
+    if (waitMs >= retryMs || waitMs > routed.waitLeftMs) return retryMs;
+    routed.waitLeftMs -= waitMs;
     return waitMs;
   }
 
@@ -179,12 +179,12 @@ export class Router {
    * has the reason. Counts as a try only if a call was made.
    */
   async #tryModel(
-    run: RoutingRun,
+    routed: RoutedRequest,
     state: CandidateState,
     hasOthers: () => boolean,
   ): Promise<CompletionResult | undefined> {
     const { clock, policy, provider, quotas } = this.#deps;
-    const { request, options } = run;
+    const { request, options } = routed;
     refreshCandidate(state, request, this.#deps);
     if (state.status === 'excluded') return undefined;
     const { model, keys, baseUrl } = state.candidate;
@@ -201,30 +201,30 @@ export class Router {
         (state.quotaBlockedUntil ??= new Map()).set(key.id, decision.availableAt);
         continue;
       }
-      if (run.isCanceledOrExpired) {
+      if (routed.isCanceledOrExpired) {
         decision.grant.refund();
         return undefined;
       }
       const { grant } = decision;
       const startedAt = clock.monotonic();
       const call: Call = { options, state, model, key, grant, at: clock.now(), startedAt };
-      run.calls++;
+      routed.calls++;
       if (!isCalled) state.attempts++;
       isCalled = true;
-      const timeouts = attemptTimeouts(run, policy, hasOthers);
+      const timeouts = attemptTimeouts(routed, policy, hasOthers);
       const { signal } = options;
       const outcome = await provider.call({ model, baseUrl, key, request, timeouts, signal });
       if (outcome.kind !== 'failure') {
         const durationMs = clock.monotonic() - startedAt;
         settleSuccess(this.#deps, call, outcome, durationMs);
-        const isFallback = !state.candidate.isFirstChoice || run.candidates[0] !== state;
-        return { model, attempts: run.calls, isFallback, durationMs, response: outcome };
+        const isFallback = !state.candidate.isFirstChoice || routed.candidates[0] !== state;
+        return { model, attempts: routed.calls, isFallback, durationMs, response: outcome };
       }
-      const failure = this.#attributed(run, outcome, timeouts);
+      const failure = this.#attributed(routed, outcome, timeouts);
       settleFailure(this.#deps, call, failure);
       state.lastFailure = failure;
       state.status = statusAfter(failure.failureClass);
-      if (run.isCanceledOrExpired || !isKeyFailure(failure.failureClass)) return undefined;
+      if (routed.isCanceledOrExpired || !isKeyFailure(failure.failureClass)) return undefined;
     }
     if (!isCalled && state.status === 'pending') state.status = 'blocked';
     return undefined;
@@ -237,12 +237,12 @@ export class Router {
   }
 
   /** A call that the caller canceled, or for which the deadline left too little time, is not the model's failure. */
-  #attributed(run: RoutingRun, failure: ProviderFailure, timeouts: AttemptTimeouts): ProviderFailure {
+  #attributed(routed: RoutedRequest, failure: ProviderFailure, timeouts: AttemptTimeouts): ProviderFailure {
     const { failureClass, exceeded } = failure;
     const mayBeCanceled = failureClass === 'network' || failureClass === 'timeout';
-    if (mayBeCanceled && run.options.signal.aborted) return { ...failure, failureClass: 'canceled' };
+    if (mayBeCanceled && routed.options.signal.aborted) return { ...failure, failureClass: 'canceled' };
     const isShortened =
-      exceeded !== undefined && isShortenedTimeout(exceeded, timeouts, run, this.#deps.policy);
+      exceeded !== undefined && isShortenedTimeout(exceeded, timeouts, routed, this.#deps.policy);
     return isShortened ? { ...failure, failureClass: 'deadline-too-short' } : failure;
   }
 }

@@ -3,8 +3,8 @@ import { CoreError } from '../../core/index.ts';
 import type { FailureClass, GatewayErrorCode, TriedModel } from '../errors.ts';
 import { failureRules, GatewayError } from '../errors.ts';
 import type { Cooldowns } from '../state/availability.ts';
-import type { Availability, CandidateState, CandidateStatus, RoutingRun } from './routing-run.ts';
-import { availabilityOf } from './routing-run.ts';
+import type { Availability, CandidateState, CandidateStatus, RoutedRequest } from './routed-request.ts';
+import { availabilityOf } from './routed-request.ts';
 import type { SettleDeps } from './settle-call.ts';
 
 export interface RoutingErrorDeps extends Pick<SettleDeps, 'clock' | 'events' | 'policy'> {
@@ -26,20 +26,20 @@ interface Result {
  */
 export function routingError(
   { clock, cooldowns, events, policy }: RoutingErrorDeps,
-  run: RoutingRun,
+  routed: RoutedRequest,
 ): GatewayError | CoreError {
   const now = clock.now();
-  const results = run.candidates.map((state) => resultOf(state, availabilityOf(state, cooldowns, now)));
+  const results = routed.candidates.map((state) => resultOf(state, availabilityOf(state, cooldowns, now)));
   if (results.every(({ tried }) => tried.outcome === 'not-tried'))
-    return deadlineExceeded(run.options.deadlineMs);
+    return deadlineExceeded(routed.options.deadlineMs);
 
   const error =
     requestRejected(results) ??
     (areAllLimited(results)
       ? allRateLimited(results, now, policy.retryDelayMs)
-      : exhausted(results, now, run));
+      : exhausted(results, now, routed));
   events.emit('gateway:models-exhausted', {
-    requestId: run.options.requestId,
+    requestId: routed.options.requestId,
     code: error.code,
     tried: results.length,
   });
@@ -130,12 +130,12 @@ function allRateLimited(results: readonly Result[], now: number, defaultMs: numb
   );
 }
 
-function exhausted(results: readonly Result[], now: number, run: RoutingRun): GatewayError {
+function exhausted(results: readonly Result[], now: number, routed: RoutedRequest): GatewayError {
   const isNoneAvailable = results.filter(isPresent).every(({ availability }) => availability.at !== null);
   const first = isNoneAvailable ? firstAvailable(results.map(({ tried }) => tried)) : undefined;
-  const { deadlineMs } = run.options;
-  const isTimeUp = run.isExpired || run.hitDeadline;
-  const deadline = isTimeUp ? `${outOfTime(deadlineMs, run.isExpired)} ` : '';
+  const { deadlineMs } = routed.options;
+  const isTimeUp = routed.isExpired || routed.hitDeadline;
+  const deadline = isTimeUp ? `${outOfTime(deadlineMs, routed.isExpired)} ` : '';
   // More time does not help when the network does not reach the model.
   const isUnreachable = results.every(({ tried }) => tried.outcome === 'network');
   const remedy = isUnreachable

@@ -20,7 +20,7 @@ import type {
   TokenUsage,
 } from '../types.ts';
 import { allKeys } from '../types.ts';
-import type { CandidateState, RoutingPolicy } from './routing-run.ts';
+import type { CandidateState, RoutingPolicy } from './routed-request.ts';
 
 export interface SettleDeps {
   readonly clock: Clock;

@@ -46,11 +46,7 @@ export function extractionRoutes(server: TypedServer, dependencies: ServerDeps):
     stop: async ({ params }) => runs.stop(params.id),
     report: async ({ body }) => runs.report(body),
     getSamples: async ({ params }) => ({
-      samples: dependencies.activity.run(params.id).map(({ refusals, ...sample }) => ({
-        ...sample,
-        rateLimitedCalls: refusals,
-        at: new Date(sample.at),
-      })),
+      samples: dependencies.activity.run(params.id).map((sample) => ({ ...sample, at: new Date(sample.at) })),
     }),
   });
 

@@ -18,7 +18,7 @@ import type {
   Revision,
 } from './types.ts';
 import { removePostings, writePostings } from '../search/postings.ts';
-import { forgetUnmentioned, removeArtifact } from './remove-artifact.ts';
+import { deleteInterruptedEntities, removeArtifact } from './remove-artifact.ts';
 
 /** The largest text takes a few seconds, and others of that size may be ahead. */
 const acceptLeaseMs = 300_000;
@@ -274,7 +274,7 @@ async function acceptArtifact(transaction: Transaction, request: AcceptRequest):
     };
   if (latest) {
     await supersede(transaction, spaceId, latest.revisionId, at);
-    await forgetUnmentioned(transaction, spaceId, artifact.artifactUid, latest.revisionId);
+    await deleteInterruptedEntities(transaction, spaceId, artifact.artifactUid, latest.revisionId);
   }
   if (artifact.type !== document.type)
     await transaction.query(

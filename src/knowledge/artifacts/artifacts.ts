@@ -108,7 +108,7 @@ export class Artifacts {
   async delete(space: Space, artifactUid: string): Promise<void> {
     const removed = await this.#store.remove(space.spaceId, artifactUid);
     if (!removed) throw notFound(artifactUid);
-    await this.#deps.graph.forget(space.spaceId, removed);
+    await this.#deps.graph.remove(space.spaceId, removed);
   }
 
   async #statusOf({ revisionId, jobId, metadata }: Revision): Promise<ArtifactStatus> {

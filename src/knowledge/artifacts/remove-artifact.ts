@@ -26,8 +26,8 @@ export async function removeArtifact(
     from entity_mention m join artifact_revision r using (revision_id)
     where r.artifact_uid = ${artifactUid}::uuid and m.space_id = ${spaceId}`);
   await transaction.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
-  const mentioned = await forgetEntities(transaction, spaceId, mentions.rows);
-  const unmentioned = await forgetUnmentioned(transaction, spaceId, artifactUid);
+  const mentioned = await deleteOrphanedEntities(transaction, spaceId, mentions.rows);
+  const unmentioned = await deleteInterruptedEntities(transaction, spaceId, artifactUid);
   await clearOrigin(transaction, spaceId, artifactUid);
   return { eventIds: events.rows.map(({ id }) => id), entityIds: [...mentioned, ...unmentioned] };
 }
@@ -36,7 +36,7 @@ export async function removeArtifact(
  * Deletes entities that the artifact, or this revision, introduced and that have no mention: their job was interrupted
  * before it wrote the mentions.
  */
-export async function forgetUnmentioned(
+export async function deleteInterruptedEntities(
   transaction: Transaction,
   spaceId: number,
   artifactUid: string,
@@ -96,7 +96,7 @@ export interface RemovedMention {
  * After these mentions were deleted: deletes entities without a mention, with their pairs and merges; the others lose
  * the aliases that only these mentions contributed, and merges without a mention.
  */
-export async function forgetEntities(
+export async function deleteOrphanedEntities(
   transaction: Transaction,
   spaceId: number,
   removed: readonly RemovedMention[],

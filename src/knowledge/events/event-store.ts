@@ -6,7 +6,7 @@ import { joinSql, sql } from '../../platform/postgres/sql.ts';
 import type { StoreDeps } from '../artifacts/artifact-store.ts';
 import { storedJson } from '../artifacts/artifact-store.ts';
 import type { RemovedMention } from '../artifacts/remove-artifact.ts';
-import { forgetEntities } from '../artifacts/remove-artifact.ts';
+import { deleteOrphanedEntities } from '../artifacts/remove-artifact.ts';
 import type { RemovedIds } from '../artifacts/types.ts';
 import type { EntityResolutionResult, MentionPlace } from '../entities/types.ts';
 import type { ActorRole, EntityMention, EventCategory, ReadEvent, ReadingMethod } from '../reading/types.ts';
@@ -84,7 +84,7 @@ export class EventStore {
       if (reading.mentions.length + reading.events.length > 0)
         await transaction.query(sql`
           select knowledge_put_reading(${parameters}, ${!isLatest}::boolean, ${mentionRows}, ${eventRows})`);
-      const entityIds = await forgetEntities(transaction, place.spaceId, before.mentions);
+      const entityIds = await deleteOrphanedEntities(transaction, place.spaceId, before.mentions);
       return { eventIds: before.eventIds, entityIds };
     });
   }

@@ -77,7 +77,7 @@ export class GraphSync {
     return messageOf(problem);
   }
 
-  async forget(spaceId: number, { eventIds, entityIds }: RemovedIds): Promise<void> {
+  async remove(spaceId: number, { eventIds, entityIds }: RemovedIds): Promise<void> {
     if (eventIds.length + entityIds.length === 0) return;
     await this.#removeFromGraph(spaceId, (graph, signal) =>
       graph.remove(spaceId, { eventIds, entityIds }, signal),

@@ -169,7 +169,7 @@ async function writeStructuredMentions(
     }
     return events.write(place, 'structured', { mentions, results, relations, events: [] });
   });
-  if (removed.entityIds.length > 0) await graph.forget(spaceId, removed);
+  if (removed.entityIds.length > 0) await graph.remove(spaceId, removed);
 }
 
 const structuredMention = (given: StructuredMention, index: number): EntityMention => ({

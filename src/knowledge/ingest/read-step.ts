@@ -114,7 +114,7 @@ export async function writeReading(
       const results = await deps.resolver.resolve(mentions, place, task.caller, signal);
       return deps.events.write(place, method, { mentions, results, events });
     });
-    if (removed.eventIds.length + removed.entityIds.length > 0) await deps.graph.forget(spaceId, removed);
+    if (removed.eventIds.length + removed.entityIds.length > 0) await deps.graph.remove(spaceId, removed);
     return {
       chunkId,
       step: 'read',
@@ -178,7 +178,7 @@ export function readFailed(
 // Dependencies of the ingest steps.
 
 /** The graph as a step of ingest; it has its own timeouts and ledger rows. */
-export type GraphStep = Pick<GraphSync, 'isEnabled' | 'put' | 'forget' | 'removeSpace'>;
+export type GraphStep = Pick<GraphSync, 'isEnabled' | 'put' | 'remove' | 'removeSpace'>;
 
 export interface IngestDeps {
   readonly spaces: Pick<Spaces, 'get'>;

@@ -12,7 +12,7 @@ import type {
   ReadEvent,
   Reading,
 } from './types.ts';
-import type { Place } from '../text/quotes.ts';
+import type { TextSpan } from '../text/quotes.ts';
 import { QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
 import { MentionPlacer, withinDocument } from './place-mentions.ts';
 
@@ -202,7 +202,7 @@ class AnswerReader {
   #evidenceOf(fields: Fields): { readonly evidence: ReadEvent['evidence']; readonly refused: number } {
     const { text, startChar } = this.#chunk;
     const given = listField(fields, 'evidence evidence_quote quote quotes evidence_quotes source_quote');
-    const places = new Map<number, Place>();
+    const places = new Map<number, TextSpan>();
     let refused = 0;
     for (const one of this.#first(given, maxQuotes, 'quotes-too-many')) {
       const inner = fieldsOf(one);

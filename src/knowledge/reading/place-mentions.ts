@@ -1,15 +1,15 @@
 // Finds where the names that a model lists stand in the text: as whole words, not inside another name, and each person of a
 // shared name at an occurrence of their own.
 import type { DocumentModel } from '../documents/document.ts';
-import type { Place, QuoteFinder } from '../text/quotes.ts';
+import type { TextSpan, QuoteFinder } from '../text/quotes.ts';
 import type { EntityMention } from './types.ts';
 
 export class MentionPlacer {
   readonly #finder: QuoteFinder;
   readonly #text: string;
-  readonly #occurrences = new Map<string, readonly Place[]>();
+  readonly #occurrences = new Map<string, readonly TextSpan[]>();
   /** Free places of each name, best first; `next` is the one for the next mention. */
-  readonly #free = new Map<string, { readonly places: readonly Place[]; next: number }>();
+  readonly #free = new Map<string, { readonly places: readonly TextSpan[]; next: number }>();
   /** For each offset, the end of the longest name of the answer that starts there, and before it. */
   readonly #ends: Uint32Array;
   readonly #endsBefore: Uint32Array;
@@ -30,7 +30,7 @@ export class MentionPlacer {
    * Each mention at an occurrence of its own, as long as there are any; `context` (words around the name) selects one.
    * Null when the name is not in the text, or only inside other names.
    */
-  place(name: string, context: string | null): Place | null {
+  place(name: string, context: string | null): TextSpan | null {
     const around = context === null ? null : this.#finder.find(context);
     const surrounded =
       around && this.#all(name).find(({ start, end }) => start >= around.start && end <= around.end);
@@ -40,24 +40,24 @@ export class MentionPlacer {
     return free.places[free.next++] ?? free.places[0] ?? null;
   }
 
-  #all(name: string): readonly Place[] {
+  #all(name: string): readonly TextSpan[] {
     let all = this.#occurrences.get(name);
     if (!all) this.#occurrences.set(name, (all = this.#finder.occurrences(name)));
     return all;
   }
 
   /** Places outside of longer names; first those that stand alone: "Ann" before the "Ann" of "Mary Ann Lee". */
-  #outside(name: string): readonly Place[] {
+  #outside(name: string): readonly TextSpan[] {
     const outside = this.#all(name).filter(
       ({ start, end }) => (this.#ends[start] ?? 0) <= end && (this.#endsBefore[start] ?? 0) < end,
     );
-    const isPart = (place: Place): number => (isInCapitals(this.#text, place) ? 1 : 0);
+    const isPart = (place: TextSpan): number => (isInCapitals(this.#text, place) ? 1 : 0);
     return outside.sort((a, b) => isPart(a) - isPart(b) || a.start - b.start);
   }
 }
 
 /** Next to another capitalized word, without punctuation in between. */
-const isInCapitals = (text: string, { start, end }: Place): boolean =>
+const isInCapitals = (text: string, { start, end }: TextSpan): boolean =>
   /^ \p{Lu}\p{Ll}/u.test(text.slice(end, end + 3)) ||
   /(?:^|[^.!?:;\s] )\p{Lu}\p{Ll}[\p{L}'’-]{0,30} $/u.test(text.slice(Math.max(0, start - 40), start));
 

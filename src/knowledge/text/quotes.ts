@@ -3,7 +3,7 @@
 /** The limit of the founding document. */
 export const maxQuoteWords = 25;
 
-export interface Place {
+export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
@@ -11,7 +11,7 @@ export interface Place {
 const wordPattern = /\S+/g;
 
 /** The span, shortened to 25 words that contain `around` if it is longer. */
-export function quoteRange(text: string, { start, end }: Place, around = start): Place {
+export function quoteRange(text: string, { start, end }: TextSpan, around = start): TextSpan {
   const words = [...text.slice(start, end).matchAll(wordPattern)];
   if (words.length <= maxQuoteWords) return { start, end };
   const at = words.findIndex(({ index, 0: word }) => start + index + word.length > around);
@@ -81,7 +81,7 @@ export class QuoteFinder {
    * The first literal occurrence; else the only occurrence that differs in whitespace, invisible characters, quotation
    * marks, dashes or case. Null when there is none, or it is ambiguous.
    */
-  find(quote: string): Place | null {
+  find(quote: string): TextSpan | null {
     const bare = quote.trim();
     if (bare === '') return null;
     const literal = this.#text.indexOf(bare);
@@ -93,7 +93,7 @@ export class QuoteFinder {
    * All occurrences of a name as whole words, at most 1,000: literal ones; if there are none, those that differ as in
    * `find`.
    */
-  occurrences(name: string): readonly Place[] {
+  occurrences(name: string): readonly TextSpan[] {
     const bare = name.trim();
     const literal = wordOccurrences(this.#text, bare);
     if (literal.length > 0) return literal;
@@ -105,7 +105,7 @@ export class QuoteFinder {
     }));
   }
 
-  #findFolded(quote: string): Place | null {
+  #findFolded(quote: string): TextSpan | null {
     this.#folded ??= fold(this.#text);
     const { text, places } = this.#folded;
     const phrase = fold(quote).text.trim();
@@ -174,8 +174,8 @@ const occursIn = (text: string, words: string): boolean => wordOccurrences(text,
 
 const maxOccurrences = 1_000;
 
-function wordOccurrences(text: string, words: string, max = maxOccurrences): readonly Place[] {
-  const found: Place[] = [];
+function wordOccurrences(text: string, words: string, max = maxOccurrences): readonly TextSpan[] {
+  const found: TextSpan[] = [];
   if (words === '') return found;
   for (let at = text.indexOf(words); at >= 0 && found.length < max; at = text.indexOf(words, at + 1)) {
     const end = at + words.length;

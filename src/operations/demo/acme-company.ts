@@ -59,34 +59,34 @@ export const personKeys = Object.keys(people) as readonly PersonKey[];
 
 export const fullName = ({ first, last }: Person): string => `${first} ${last}`;
 
-const thing = (name: string, type: KnownName['type'], aliases: readonly string[] = []): KnownName => ({
+const known = (name: string, type: KnownName['type'], aliases: readonly string[] = []): KnownName => ({
   name,
   type,
   aliases,
 });
 
 /** Other people, teams, dashboards and projects, with the spellings that the simulated models resolve. */
-const things: readonly KnownName[] = [
+const otherNames: readonly KnownName[] = [
   // Possibly a misspelling of Mara Lindqvist, but not certain.
-  thing('Mara Lindquist', 'person'),
-  thing('Nils Berg', 'person'),
-  thing('Acme Retail', 'org'),
-  thing('Brightline', 'org', ['Brightline Agency']),
-  thing('Finance', 'org', ['Finance & Controlling']),
-  thing('Sales Operations', 'org', ['Sales Ops', 'SalesOps']),
-  thing('Data Platform', 'org', ['Data Platform team']),
-  thing('Store Analytics', 'org'),
-  thing('Supply Chain', 'org'),
-  thing('Internal Audit', 'org'),
-  thing('Project Tideline', 'project', ['Tideline']),
-  thing('Revenue Overview', 'object'),
-  thing('Copy of Revenue Overview', 'object'),
-  thing('Revenue KPIs', 'object'),
-  thing('Board Pack', 'object', ['board pack']),
-  thing('Active Customers', 'object'),
-  thing('Customer Base', 'object'),
-  thing('Store Revenue DACH', 'object'),
-  thing('Stock Cover', 'object'),
+  known('Mara Lindquist', 'person'),
+  known('Nils Berg', 'person'),
+  known('Acme Retail', 'org'),
+  known('Brightline', 'org', ['Brightline Agency']),
+  known('Finance', 'org', ['Finance & Controlling']),
+  known('Sales Operations', 'org', ['Sales Ops', 'SalesOps']),
+  known('Data Platform', 'org', ['Data Platform team']),
+  known('Store Analytics', 'org'),
+  known('Supply Chain', 'org'),
+  known('Internal Audit', 'org'),
+  known('Project Tideline', 'project', ['Tideline']),
+  known('Revenue Overview', 'object'),
+  known('Copy of Revenue Overview', 'object'),
+  known('Revenue KPIs', 'object'),
+  known('Board Pack', 'object', ['board pack']),
+  known('Active Customers', 'object'),
+  known('Customer Base', 'object'),
+  known('Store Revenue DACH', 'object'),
+  known('Stock Cover', 'object'),
 ];
 
 /** The names that simulated models resolve. They cannot decide whether "S. Okafor" is Sam or Sara. */
@@ -95,7 +95,7 @@ export const knownNames: readonly KnownName[] = [
     const { role, email, aliases } = people[key];
     return { name: fullName(people[key]), aliases, type: 'person', role, organization: 'Acme Retail', email };
   }),
-  ...things,
+  ...otherNames,
 ];
 
 /** In the order of their ids, which start at 1; each with the index of its parent, or null for the root. */

@@ -197,7 +197,7 @@ const textual: ReadonlySet<DocumentFormat> = new Set<DocumentFormat>(['text', 'h
 /** Reads only the beginning of the file, or the names in a zip file. */
 export function decideType(file: DocumentFile, acceptsImages = true): DecidedType {
   if (file.bytes.byteLength === 0) return { problem: 'it is empty; send a file with content.' };
-  const seen = seenIn(file);
+  const seen = detectedType(file);
   const mediaType = isUndeclared(file.mediaType) ? guessed(file.name, seen) : declared(file, seen);
   const format = formatOf(mediaType);
   if (!format) return { problem: unsupported(mediaType, acceptsImages) };
@@ -208,7 +208,7 @@ export function decideType(file: DocumentFile, acceptsImages = true): DecidedTyp
 }
 
 /** Zero bytes are accepted only if the file is declared as text: archives of texts have them, too. */
-function seenIn({ name, mediaType, bytes }: DocumentFile): string {
+function detectedType({ name, mediaType, bytes }: DocumentFile): string {
   const seen = sniff(bytes);
   if (seen !== textWithNulls) return seen;
   const type = isUndeclared(mediaType) ? typeByExtension(name) : canonicalType(mediaType);

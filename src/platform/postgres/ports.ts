@@ -60,7 +60,7 @@ export interface DatabaseCapabilities {
   readonly kind: 'embedded' | 'server';
   readonly version: string;
   /** Whether the store stops a statement that takes too long. Embedded: no; bound the work with LIMIT. */
-  readonly statementTimeout: boolean;
+  readonly hasStatementTimeout: boolean;
   /** Whether other processes share the data; notifications then reach them too. */
   readonly isShared: boolean;
   readonly vector: Capability;

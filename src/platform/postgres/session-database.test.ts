@@ -10,7 +10,7 @@ async function databaseWith(clock: VirtualClock) {
   const world: { failure: SqlError | null } = { failure: null };
   let isInTransaction = false;
   const session: Session = {
-    get inTransaction() {
+    get isInTransaction() {
       return isInTransaction;
     },
     lostBy: undefined,

@@ -236,7 +236,7 @@ export class SessionDatabase implements Database {
   async #runUnit(session: Session, command: Command): Promise<CommandResult> {
     try {
       const result = await session.run(command);
-      if (session.inTransaction) throw leftOpen();
+      if (session.isInTransaction) throw leftOpen();
       return result;
     } finally {
       await returnSession(session);
@@ -267,9 +267,9 @@ export class SessionDatabase implements Database {
 
 async function returnSession(session: Session): Promise<void> {
   const isClean =
-    !session.inTransaction ||
+    !session.isInTransaction ||
     (await session.run(scriptCommand('rollback')).then(
-      () => !session.inTransaction,
+      () => !session.isInTransaction,
       () => false,
     ));
   await session.release(!isClean);
@@ -360,7 +360,7 @@ async function detectCapabilities(
   return {
     kind,
     version: (rows[0]?.version ?? '').split(' ')[0] ?? '',
-    statementTimeout: kind === 'server',
+    hasStatementTimeout: kind === 'server',
     isShared: kind === 'server',
     vector: await ensureExtension(database, 'vector'),
     trigram: await ensureExtension(database, 'pg_trgm'),

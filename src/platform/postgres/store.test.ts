@@ -83,7 +83,7 @@ describe('Semaphore', () => {
 });
 
 describe('TransactionLease', () => {
-  const sessionThat = (after: Pick<Session, 'inTransaction' | 'lostBy'>): Session => ({
+  const sessionThat = (after: Pick<Session, 'isInTransaction' | 'lostBy'>): Session => ({
     run: async () => ({ rows: [], affected: 0, tag: 'SELECT' }),
     cancel: async () => undefined,
     release: async () => undefined,
@@ -92,12 +92,12 @@ describe('TransactionLease', () => {
 
   it('reports a connection that was lost right after a reply as unavailable, which can be retried', async () => {
     const lostBy = new CoreError('STATE_UNAVAILABLE', 'restarting', { isRetryable: true });
-    const lease = new TransactionLease(sessionThat({ inTransaction: false, lostBy }));
+    const lease = new TransactionLease(sessionThat({ isInTransaction: false, lostBy }));
     await expect(lease.query(sql`select 1`)).rejects.toBe(lostBy);
   });
 
   it('reports a script that ended its transaction', async () => {
-    const lease = new TransactionLease(sessionThat({ inTransaction: false, lostBy: undefined }));
+    const lease = new TransactionLease(sessionThat({ isInTransaction: false, lostBy: undefined }));
     await expect(lease.script('commit')).rejects.toMatchObject({ code: 'INTERNAL' });
   });
 });

@@ -30,7 +30,7 @@ export interface Session {
   /** Fails with a SqlError (the statement failed) or a CoreError (the store is unavailable). */
   run(command: Command): Promise<CommandResult>;
   /** Whether a transaction block is open; false once the session is lost. */
-  readonly inTransaction: boolean;
+  readonly isInTransaction: boolean;
   /** Why the session can no longer be used; it may be lost right after a reply. */
   readonly lostBy: CoreError | undefined;
   /** Cancels the running command if the store can. Never fails. */
@@ -277,7 +277,7 @@ export class TransactionLease implements Transaction {
     const result = this.#last.then(async () => {
       if (this.#stop) throw this.#stop.reason;
       const reply = await this.#session.run(command);
-      if (!this.#session.inTransaction) throw this.#session.lostBy ?? endedByScript();
+      if (!this.#session.isInTransaction) throw this.#session.lostBy ?? endedByScript();
       return reply;
     });
     this.#last = result.catch((error: unknown) => (this.#firstFailure ??= error));

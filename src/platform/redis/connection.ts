@@ -91,8 +91,8 @@ async function firstProblem(
 ): Promise<CoreError | undefined> {
   const { address } = connection;
   const errors: unknown[] = [];
-  const remember = (error: unknown) => errors.push(error);
-  client.on('error', remember);
+  const collect = (error: unknown) => errors.push(error);
+  client.on('error', collect);
   const isConnected = new Promise<boolean>((resolve) => client.once('connect', () => resolve(true)));
   try {
     await withTimeout(client.connect(), {
@@ -111,7 +111,7 @@ async function firstProblem(
     const wasClosed = /ECONNRESET|EPIPE|closed/i.test(messageOf(cause));
     return wasConnected && wasClosed ? notRedis(address) : unavailable(address, messageOf(cause));
   } finally {
-    client.off('error', remember);
+    client.off('error', collect);
   }
 }
 
@@ -280,7 +280,7 @@ export function unusableReason(info: string, address: string): CoreError | undef
 }
 
 /** Replies that do not pass by waiting. */
-const refusals: readonly (readonly [RegExp, string])[] = [
+const permanentErrors: readonly (readonly [RegExp, string])[] = [
   [
     /^NOAUTH|called without any password/i,
     'it needs a password. Put it into REDIS_URL, before the host, as user:password@ (or :password@).',
@@ -300,7 +300,7 @@ const notRedisReply =
 /** REDIS_UNUSABLE if an administrator has to act, REDIS_UNAVAILABLE (retryable) for what may pass. */
 export function redisError(error: unknown, address: string): CoreError {
   const message = messageOf(error);
-  for (const [pattern, explanation] of refusals)
+  for (const [pattern, explanation] of permanentErrors)
     if (pattern.test(message)) return unusable(address, explanation);
   if (notRedisReply.test(message)) return notRedis(address);
   if (

@@ -53,9 +53,9 @@ export class PooledThread {
       if (message.kind === 'ready') this.#ready.resolve();
       else this.#reply?.resolve(message);
     });
-    this.#worker.on('error', (error) => this.#lose(stopOf(error)));
+    this.#worker.on('error', (error) => this.#markLost(stopOf(error)));
     this.#worker.on('exit', (code) => {
-      this.#lose(new ThreadStopped('died', `The thread ended with code ${code}.`));
+      this.#markLost(new ThreadStopped('died', `The thread ended with code ${code}.`));
       resolve();
     });
   }
@@ -101,11 +101,11 @@ export class PooledThread {
   }
 
   #end(reason: unknown): void {
-    this.#lose(reason);
+    this.#markLost(reason);
     void this.#worker.terminate();
   }
 
-  #lose(reason: unknown): void {
+  #markLost(reason: unknown): void {
     this.#hasEnded = true;
     this.#ready.reject(reason);
     this.#reply?.reject(reason);

@@ -140,11 +140,11 @@ export class ThreadPool<Functions extends ThreadFunctions> {
     if (this.#isClosed || this.#threads.size >= this.#size) return undefined;
     const thread = new PooledThread(this.#options);
     this.#threads.add(thread);
-    void thread.exited.then(() => this.#forget(thread));
+    void thread.exited.then(() => this.#removeThread(thread));
     return thread;
   }
 
-  #forget(thread: PooledThread): void {
+  #removeThread(thread: PooledThread): void {
     this.#threads.delete(thread);
     this.#idle.get(thread)?.();
     this.#idle.delete(thread);

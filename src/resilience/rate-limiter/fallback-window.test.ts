@@ -21,7 +21,7 @@ function sharedWindow(clock: VirtualClock, limits = { perSecond: 5, perMinute: 6
       return inner.exchange(request);
     },
   };
-  return { state, window, forget: () => (inner = new MemoryRateWindow({ limits, clock })) };
+  return { state, window, clear: () => (inner = new MemoryRateWindow({ limits, clock })) };
 }
 
 function world() {
@@ -46,7 +46,7 @@ it('shares the window while it is available, decides alone otherwise, and never 
   for (let phase = 0; phase < 20; phase++) {
     shared.state.isDown = phase % 2 === 1;
     // After its recovery it has lost its grants: those of this machine still count.
-    if (!shared.state.isDown) shared.forget();
+    if (!shared.state.isDown) shared.clear();
     await limiters.advance(7_000);
   }
   caller.stop();

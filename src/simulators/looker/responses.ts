@@ -147,7 +147,7 @@ export interface Fault {
 }
 
 const loginPrefix = 'login-';
-const isOfLogin = (name: FaultName): boolean => name.startsWith(loginPrefix);
+const isLoginFault = (name: FaultName): boolean => name.startsWith(loginPrefix);
 
 const defaultMs = 1_000;
 
@@ -161,11 +161,11 @@ export class Faults {
 
   /** The fault of this content call, if it has one. The n-th call of an address always has the same. */
   of(address: string, settings: SimulatorBehavior['faults']): Fault | null {
-    return this.#draw(address, settings, (name) => !isOfLogin(name));
+    return this.#draw(address, settings, (name) => !isLoginFault(name));
   }
 
   ofLogin(settings: SimulatorBehavior['faults']): Fault | null {
-    const fault = this.#draw('/login', settings, isOfLogin);
+    const fault = this.#draw('/login', settings, isLoginFault);
     return fault && { ...fault, name: fault.name.slice(loginPrefix.length) as FaultName };
   }
 

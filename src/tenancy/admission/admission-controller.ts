@@ -278,7 +278,7 @@ export class AdmissionController {
   async #callStore(request: SlotRequest, deadline: number): Promise<SlotDecision | null> {
     const { clock, slots } = this.#deps;
     const { ledger, health } = this.#services;
-    ledger.forgetPendingRelease(request.executionId);
+    ledger.dropPendingRelease(request.executionId);
     const { promise, resolve } = Promise.withResolvers<SlotDecision | null>();
     slots.acquire(request).then(resolve, (error: unknown) => {
       health.reportFailure(error);

@@ -26,7 +26,7 @@ it('sends a pending release once, and keeps it while the store fails', async () 
 });
 
 it.each([
-  ['requested once more', (ledger: SlotLedger) => ledger.forgetPendingRelease(slot.executionId)],
+  ['requested once more', (ledger: SlotLedger) => ledger.dropPendingRelease(slot.executionId)],
   ['held by this process', (ledger: SlotLedger) => ledger.add(slot)],
 ])('does not release a slot that is %s after a call without a reply', async (_, happens) => {
   const ledger = new SlotLedger(new VirtualClock(), 60_000);

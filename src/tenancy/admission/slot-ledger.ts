@@ -87,7 +87,7 @@ export class SlotLedger {
   }
 
   /** The slot is requested once more. */
-  forgetPendingRelease(executionId: string): void {
+  dropPendingRelease(executionId: string): void {
     this.#pending.delete(executionId);
   }
 

@@ -93,7 +93,7 @@ export class LocalBudget {
     if (this.#servers !== null) return;
     this.#counted.keep(isOwn);
     for (const slot of slots) this.#counted.add(slot);
-    this.#forgetUnnamed();
+    this.#clearUnnamed();
   }
 
   /** A decision of Redis, newer than the last snapshot. */
@@ -134,7 +134,7 @@ export class LocalBudget {
     for (const slot of slots) if ((this.#unnamedBy.get(slot.organizationId) ?? 0) > 0) this.#count(slot);
     if (keepsUnlisted || this.#isPartial) return;
     this.#counted.keep(isThere);
-    this.#forgetUnnamed();
+    this.#clearUnnamed();
   }
 
   /** Redis decides again and has every slot that was admitted meanwhile. */
@@ -188,7 +188,7 @@ export class LocalBudget {
     return this.#counted.countOf(organizationId) + (this.#unnamedBy.get(organizationId) ?? 0);
   }
 
-  #forgetUnnamed(): void {
+  #clearUnnamed(): void {
     this.#unnamedBy.clear();
     this.#unnamed = 0;
   }

@@ -140,7 +140,7 @@ export class DeploymentService {
   }
 
   /** The store deleted the deployments together with their organization. */
-  forgetOrganization(organizationId: string): void {
+  dropOrganization(organizationId: string): void {
     this.mirror.edit((rows) => rows.filter((row) => row.organizationId !== organizationId));
   }
 

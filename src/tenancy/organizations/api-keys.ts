@@ -83,7 +83,7 @@ export class ApiKeyService {
   }
 
   /** The store deleted the keys together with their organization. */
-  forgetOrganization(organizationId: string): void {
+  dropOrganization(organizationId: string): void {
     this.mirror.edit((rows) => rows.filter((row) => row.organizationId !== organizationId));
   }
 }

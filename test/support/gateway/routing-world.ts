@@ -21,7 +21,7 @@ import type { KeyLookup } from '../../../src/gateway/models/provider-keys.ts';
 import type { ProviderClient } from '../../../src/gateway/providers/provider-client.ts';
 import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas.ts';
 import { allKeys } from '../../../src/gateway/types.ts';
-import type { RoutingPolicy } from '../../../src/gateway/routing/routing-run.ts';
+import type { RoutingPolicy } from '../../../src/gateway/routing/routed-request.ts';
 import { Router } from '../../../src/gateway/routing/router.ts';
 import { FailureBackoff } from '../../../src/gateway/state/availability.ts';
 

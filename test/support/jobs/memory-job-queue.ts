@@ -139,7 +139,7 @@ class MemoryJobQueue implements JobQueue {
     const kind = this.#kind(job.name);
     const attempt = kind.running.get(id);
     this.#end(kind, job, 'canceled', canceledReason);
-    kind.forget(job);
+    kind.remove(job);
     attempt?.stop('canceled');
     this.#options.events.emit('job:canceled', {
       name: job.name,
@@ -392,7 +392,7 @@ class MemoryJobKind {
   }
 
   /** Removes a queued job. */
-  forget(job: MemoryJob): void {
+  remove(job: MemoryJob): void {
     this.#deferred.get(job.id)?.();
     this.#deferred.delete(job.id);
     const index = this.#ready.indexOf(job);

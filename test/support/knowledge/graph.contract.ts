@@ -18,7 +18,7 @@ export interface GraphSubject {
   lastPart(): GraphBatch;
   entityId(spaceId: number, name: string): Promise<string>;
   supersede(eventIds: readonly string[]): Promise<void>;
-  forgetRows(eventIds: readonly string[]): Promise<void>;
+  deleteRows(eventIds: readonly string[]): Promise<void>;
   removeSpace(spaceId: number): Promise<void>;
   all(after: string | null): AsyncIterable<RebuildBatch>;
 }
@@ -162,7 +162,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
         { actors: ['Ann'] },
         { actors: ['Ann'] },
       ]);
-      await subject.forgetRows([other]);
+      await subject.deleteRows([other]);
       await subject.graph.remove(spaceId, { entityIds: [], eventIds: [other] }, signal);
       expect(await idsOf([seed])).toEqual([third]);
     });
@@ -173,7 +173,7 @@ export function graphContract(name: string, subjectOf: () => GraphSubject): void
         { actors: ['Ann'] },
         { actors: ['Ann'] },
       ]);
-      await subject.forgetRows([other]);
+      await subject.deleteRows([other]);
       await subject.graph.prune(spaceId, signal);
       expect(await idsOf([seed])).toEqual([third]);
       await subject.removeSpace(spaceId);

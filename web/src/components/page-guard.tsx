@@ -4,7 +4,7 @@ import { Component, type ReactNode } from 'react';
 
 interface PageGuardProps {
   /** A change resets the boundary. */
-  readonly place: string;
+  readonly address: string;
   readonly children: ReactNode;
 }
 
@@ -15,8 +15,8 @@ export class PageGuard extends Component<PageGuardProps, { readonly hasFailed: b
     return { hasFailed: true };
   }
 
-  override componentDidUpdate({ place }: PageGuardProps): void {
-    if (place !== this.props.place && this.state.hasFailed) this.setState({ hasFailed: false });
+  override componentDidUpdate({ address }: PageGuardProps): void {
+    if (address !== this.props.address && this.state.hasFailed) this.setState({ hasFailed: false });
   }
 
   override render(): ReactNode {

@@ -4,7 +4,7 @@ import type { HeadLine, HeadRole } from '../../documents/headers.ts';
 import type { ActorRole, EventCategory, ReadEvent } from '../types.ts';
 import { findDate } from '../../text/dates.ts';
 import { isEveryday, wordKind } from '../../text/lexicon.ts';
-import type { Place } from '../../text/quotes.ts';
+import type { TextSpan } from '../../text/quotes.ts';
 import { quoteRange } from '../../text/quotes.ts';
 import { truncate } from '../../text/spans.ts';
 import type { FoundMention } from './mentions.ts';
@@ -102,7 +102,7 @@ export function findEvents(scene: EventContext, sentences: readonly Sentence[]):
   return events;
 }
 
-const evidenceOf = (text: string, { start, end }: Place): ReadEvent['evidence'][number] => ({
+const evidenceOf = (text: string, { start, end }: TextSpan): ReadEvent['evidence'][number] => ({
   quote: text.slice(start, end),
   startChar: start,
   endChar: end,
@@ -145,7 +145,7 @@ function taskOf(body: string, isItem: boolean): string | null {
   return (promised.exec(line) ?? (isItem ? listed.exec(line) : null))?.[1]?.trim() ?? null;
 }
 
-function mentionsIn({ mentions }: EventContext, { start, end }: Place): readonly RefMention[] {
+function mentionsIn({ mentions }: EventContext, { start, end }: TextSpan): readonly RefMention[] {
   let low = 0;
   let high = mentions.length;
   while (low < high) {

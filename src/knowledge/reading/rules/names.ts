@@ -251,7 +251,7 @@ const naming = new Set('mobile social digital internal global public annual cent
 /** Sorted by position. Words such as "new", "our" and "updated" are not part of a name. */
 export function* projectPhrases(words: readonly Word[]): Generator<Phrase> {
   for (let at = 0; at < words.length; at++) {
-    const phrase = namedProject(words, at) ?? endingPhrase(words, at) ?? builtThing(words, at);
+    const phrase = namedProject(words, at) ?? endingPhrase(words, at) ?? builtObject(words, at);
     if (phrase) yield phrase;
   }
 }
@@ -290,14 +290,14 @@ function isModifier({ lower, isCapital, isFirst }: Word, head: Word, isNearest: 
 }
 
 /** An unknown word as the object of a build verb: accepted only if it occurs again. */
-function builtThing(words: readonly Word[], at: number): Phrase | null {
+function builtObject(words: readonly Word[], at: number): Phrase | null {
   if (!buildVerbs.has(words[at]?.lower ?? '')) return null;
   let next = at + 1;
   while (next < at + 3 && ['up', 'out', 'the', 'a', 'an', 'our', 'new'].includes(words[next]?.lower ?? ''))
     next++;
-  const thing = words[next];
-  if (!thing?.isNext || thing.isCapital || thing.lower.length < 5 || !thing.lower.includes('-')) return null;
-  return phraseOf([thing], 2);
+  const object = words[next];
+  if (!object?.isNext || object.isCapital || object.lower.length < 5 || !object.lower.includes('-')) return null;
+  return phraseOf([object], 2);
 }
 
 const isBinding = (lower: string): boolean => wordKind(lower) === 'function';

@@ -88,8 +88,8 @@ class EmbeddedStore implements Store {
 
   #sessionOn(host: PgliteHost): Session {
     return {
-      get inTransaction() {
-        return host.inTransaction;
+      get isInTransaction() {
+        return host.isInTransaction;
       },
       get lostBy() {
         return host.lostBy;
@@ -223,7 +223,7 @@ class PgliteHost {
   #nextId = 1;
   #lost: CoreError | undefined;
   /** As of the last reply. */
-  inTransaction = false;
+  isInTransaction = false;
 
   constructor(settings: WorkerSettings, onNotification: (channel: string, payload: string) => void) {
     this.#folder = settings.folder;
@@ -231,9 +231,9 @@ class PgliteHost {
     this.ready.catch(() => undefined);
     this.#worker = new Worker(threadModule('./pglite-worker', import.meta.url), { workerData: settings });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
-    this.#worker.on('error', (error) => this.#lose(fullDisk(settings.folder, error) ?? workerDied(error)));
+    this.#worker.on('error', (error) => this.#markLost(fullDisk(settings.folder, error) ?? workerDied(error)));
     this.#worker.on('exit', () => {
-      this.#lose(fullDisk(settings.folder) ?? workerDied(undefined));
+      this.#markLost(fullDisk(settings.folder) ?? workerDied(undefined));
       this.#exited.resolve();
     });
   }
@@ -259,7 +259,7 @@ class PgliteHost {
 
   /** Terminates the thread: pending commands fail with `reason`. */
   async kill(reason: CoreError): Promise<void> {
-    this.#lose(reason);
+    this.#markLost(reason);
     await this.#worker.terminate();
   }
 
@@ -273,7 +273,7 @@ class PgliteHost {
       case 'ready':
         return this.#ready.resolve();
       case 'unusable':
-        return this.#lose(fullDisk(this.#folder) ?? filesUnusable(message.message));
+        return this.#markLost(fullDisk(this.#folder) ?? filesUnusable(message.message));
       case 'notification':
         return this.#onNotification(message.channel, message.payload);
       case 'outcome':
@@ -281,17 +281,17 @@ class PgliteHost {
     }
   }
 
-  #settle({ id, result, inTransaction }: FromWorker & { kind: 'outcome' }): void {
-    this.inTransaction = inTransaction;
+  #settle({ id, result, isInTransaction }: FromWorker & { kind: 'outcome' }): void {
+    this.isInTransaction = isInTransaction;
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if ('sqlState' in result) pending?.reject(new SqlError(result));
     else pending?.resolve(result);
   }
 
-  #lose(reason: CoreError): void {
+  #markLost(reason: CoreError): void {
     this.#lost ??= reason;
-    this.inTransaction = false;
+    this.isInTransaction = false;
     this.#lostSignal.resolve();
     this.#ready.reject(this.#lost);
     for (const { reject } of this.#pending.values()) reject(this.#lost);

@@ -35,7 +35,7 @@ export type FromWorker =
 
 interface PgliteOutcome {
   readonly result: CommandResult | SqlErrorFields;
-  readonly inTransaction: boolean;
+  readonly isInTransaction: boolean;
 }
 
 /** Throws when there is no reply: PGlite is then unusable. */
@@ -87,7 +87,7 @@ class ReplyReader {
     const isReplied = this.#isComplete || this.#error !== undefined;
     if (!isReplied || this.#status === undefined) throw new Error('PGlite did not reply to a command.');
     const result = this.#error ?? { rows: this.#rows, affected: this.#affected, tag: this.#tag };
-    return { result, inTransaction: this.#status !== 'I' };
+    return { result, isInTransaction: this.#status !== 'I' };
   }
 
   #complete(text: string): void {

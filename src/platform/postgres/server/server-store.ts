@@ -210,7 +210,7 @@ class ServerSession implements Session {
   readonly #deps: ServerSessionDeps;
   readonly #onError = (error: unknown) => {
     const translated = translateError(error, this.#deps.target);
-    this.#lose(
+    this.#markLost(
       translated instanceof CoreError ? translated : unavailable(this.#deps.target, messageOf(error), error),
     );
   };
@@ -227,7 +227,7 @@ class ServerSession implements Session {
   }
 
   /** After a failure the state of the session may be unknown to pg; then it counts as open. */
-  get inTransaction(): boolean {
+  get isInTransaction(): boolean {
     return !this.#lostBy && (this.#hasFailed || this.#client.getTransactionStatus() !== 'I');
   }
 
@@ -237,7 +237,7 @@ class ServerSession implements Session {
 
   async run(command: Command): Promise<CommandResult> {
     const { clock, deadAfterMs, target } = this.#deps;
-    const isBounded = deadAfterMs > 0 && !this.inTransaction;
+    const isBounded = deadAfterMs > 0 && !this.isInTransaction;
     const cancelTimer = isBounded ? clock.after(deadAfterMs, () => this.#destroy()) : () => undefined;
     this.#isRunning = true;
     try {
@@ -247,7 +247,7 @@ class ServerSession implements Session {
     } catch (error) {
       this.#hasFailed = true;
       const translated = translateError(error, target);
-      if (translated instanceof CoreError && translated.code !== 'DEADLINE_EXCEEDED') this.#lose(translated);
+      if (translated instanceof CoreError && translated.code !== 'DEADLINE_EXCEEDED') this.#markLost(translated);
       throw translated;
     } finally {
       this.#isRunning = false;
@@ -275,14 +275,14 @@ class ServerSession implements Session {
     return isBroken || this.#lostBy !== undefined || this.#isCanceled;
   }
 
-  #lose(error: CoreError): void {
+  #markLost(error: CoreError): void {
     if (this.#lostBy) return;
     this.#lostBy = error;
     if (isAway(error)) this.#deps.onFailure(error);
   }
 
   #destroy(): void {
-    this.#lose(unavailable(this.#deps.target, 'a connection stopped responding'));
+    this.#markLost(unavailable(this.#deps.target, 'a connection stopped responding'));
     destroyConnection(this.#client);
   }
 }

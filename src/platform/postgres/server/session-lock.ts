@@ -58,8 +58,8 @@ class SessionLock {
   async #acquire(): Promise<boolean> {
     const settings = { ...this.#options, schema: 'public', statementTimeoutMs: 0, connectTimeoutMs };
     const client = new Client({ ...clientConfig(settings), query_timeout: connectTimeoutMs });
-    client.on('error', () => this.#lose(client));
-    client.on('end', () => this.#lose(client));
+    client.on('error', () => this.#markLost(client));
+    client.on('end', () => this.#markLost(client));
     try {
       await client.connect();
       // A machine that disappeared is detected within half a minute instead of two hours.
@@ -95,7 +95,7 @@ class SessionLock {
     await client?.end().catch(() => undefined);
   }
 
-  #lose(client: Client): void {
+  #markLost(client: Client): void {
     if (this.#client !== client) return;
     this.#client = null;
     destroyConnection(client);

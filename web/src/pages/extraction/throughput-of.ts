@@ -9,7 +9,7 @@ export interface RunThroughput {
   readonly itemsPerSecond: readonly number[];
   readonly callsPerSecond: readonly number[];
   readonly multiplier: readonly number[];
-  readonly refusals: readonly number[];
+  readonly rateLimitedCalls: readonly number[];
 }
 
 export function throughputOf(samples: readonly Sample[]): RunThroughput {
@@ -24,7 +24,7 @@ export function throughputOf(samples: readonly Sample[]): RunThroughput {
       items: perSecond(sample.items, before.items),
       calls: perSecond(sample.calls, before.calls),
       multiplier: sample.multiplier,
-      refusals: sample.rate_limited_calls,
+      rateLimitedCalls: sample.rate_limited_calls,
     };
   });
   return {
@@ -32,6 +32,6 @@ export function throughputOf(samples: readonly Sample[]): RunThroughput {
     itemsPerSecond: steps.map(({ items }) => items),
     callsPerSecond: steps.map(({ calls }) => calls),
     multiplier: steps.map(({ multiplier }) => multiplier),
-    refusals: steps.map(({ refusals }) => refusals),
+    rateLimitedCalls: steps.map(({ rateLimitedCalls }) => rateLimitedCalls),
   };
 }

@@ -43,7 +43,7 @@ function ThroughputCharts({ samples }: { readonly samples: RunSamples['samples']
     ];
     const multiplierLines: Line[] = [
       { label: 'backoff multiplier', color: 'orange', values: throughput.multiplier },
-      { label: '429 responses', color: 'red', isSecond: true, values: throughput.refusals },
+      { label: '429 responses', color: 'red', isSecond: true, values: throughput.rateLimitedCalls },
     ];
     return { times: throughput.times, rate: rateLines, multiplier: multiplierLines };
   }, [samples]);

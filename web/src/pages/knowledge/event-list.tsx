@@ -7,7 +7,7 @@ import { dateText } from '../../components/time.tsx';
 import { Link } from 'wouter';
 import { CategoryBadge } from './category-badge.tsx';
 import { EntityLink } from './entities/entity-link.tsx';
-import { useAddress } from './place.ts';
+import { useAddress } from './space-ref.ts';
 
 export function EventList({ events }: { readonly events: readonly KnowledgeEvent[] }) {
   return (

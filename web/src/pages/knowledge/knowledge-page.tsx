@@ -8,7 +8,7 @@ import { useRead } from './queries.ts';
 import { EntitiesPage } from './entities/entities-page.tsx';
 import { EntityPage } from './entities/entity-page.tsx';
 import { EventRedirect } from './artifacts/event-redirect.tsx';
-import { useAddress, usePlace } from './place.ts';
+import { useAddress, useSpaceRef } from './space-ref.ts';
 import { ReviewPage } from './review/review-page.tsx';
 import { maxPairs } from './review/review-queries.ts';
 import { SearchPage } from './search/search-page.tsx';
@@ -23,7 +23,7 @@ const sections = [
 
 export default function KnowledgePage() {
   const [location] = useLocation();
-  const { organization = '', space = '' } = usePlace();
+  const { organization = '', space = '' } = useSpaceRef();
   const section = sections.findLast(({ path }) => location.startsWith(`/knowledge${path}`))?.path ?? '';
   return (
     <>

@@ -3,12 +3,12 @@ import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-que
 import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ApiArguments, ApiInput, ApiResponse, ApiRoute } from '../../../../src/api/client.ts';
 import { api } from '../../api/client.ts';
-import type { Place } from './place.ts';
-import { usePlace } from './place.ts';
+import type { SpaceRef } from './space-ref.ts';
+import { useSpaceRef } from './space-ref.ts';
 
 /** Routes whose query selects a space. */
 type SpaceRoute = {
-  [Route in ApiRoute]: keyof Place extends keyof NonNullable<ApiInput<Route>['query']> ? Route : never;
+  [Route in ApiRoute]: keyof SpaceRef extends keyof NonNullable<ApiInput<Route>['query']> ? Route : never;
 }[ApiRoute];
 type ReadRoute = Extract<SpaceRoute, `GET ${string}`>;
 type ListRoute = {
@@ -17,23 +17,23 @@ type ListRoute = {
 
 /** Calls an operation in the space. */
 export function inSpace<Route extends SpaceRoute>(
-  place: Place,
+  spaceRef: SpaceRef,
   route: Route,
   ...[input]: ApiArguments<Route>
 ): Promise<ApiResponse<Route>> {
-  const placed = { ...input, query: { ...input?.query, ...place } };
+  const placed = { ...input, query: { ...input?.query, ...spaceRef } };
   return api(route, ...([placed] as unknown as ApiArguments<Route>));
 }
 
 export const readOptions = <Route extends ReadRoute>(
-  place: Place,
+  spaceRef: SpaceRef,
   route: Route,
   ...[input]: ApiArguments<Route>
 ) =>
   queryOptions({
-    queryKey: ['knowledge', route, place, input],
+    queryKey: ['knowledge', route, spaceRef, input],
     queryFn: ({ signal }) =>
-      inSpace(place, route, ...([{ ...input, signal }] as unknown as ApiArguments<Route>)),
+      inSpace(spaceRef, route, ...([{ ...input, signal }] as unknown as ApiArguments<Route>)),
   });
 
 /** One response; refetched on live events. */
@@ -41,7 +41,7 @@ export function useRead<Route extends ReadRoute>(
   route: Route,
   ...input: ApiArguments<Route>
 ): UseQueryResult<ApiResponse<Route>> {
-  return useQuery(readOptions(usePlace(), route, ...input));
+  return useQuery(readOptions(useSpaceRef(), route, ...input));
 }
 
 /** A paginated list. */
@@ -49,12 +49,12 @@ export function useList<Route extends ListRoute>(
   route: Route,
   ...[input]: ApiArguments<Route>
 ): UseInfiniteQueryResult<readonly ApiResponse<Route>[]> {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   return useInfiniteQuery({
-    queryKey: ['knowledge', route, place, input, 'pages'],
+    queryKey: ['knowledge', route, spaceRef, input, 'pages'],
     queryFn: ({ pageParam: after, signal }) => {
       const page = { ...input, query: { ...input?.query, after }, signal };
-      return inSpace(place, route, ...([page] as unknown as ApiArguments<Route>));
+      return inSpace(spaceRef, route, ...([page] as unknown as ApiArguments<Route>));
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => (last as { readonly next: string | null }).next ?? undefined,

@@ -2,20 +2,20 @@
 import { Select } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
-import type { Place } from './place.ts';
-import { addressOf, usePlace } from './place.ts';
-import type { NamedPlace } from './places.ts';
-import { sharedGroup, readPlaces, standard } from './places.ts';
+import type { SpaceRef } from './space-ref.ts';
+import { addressOf, useSpaceRef } from './space-ref.ts';
+import type { NamedSpace } from './space-list.ts';
+import { sharedGroup, readSpaces, standard } from './space-list.ts';
 
 export function SpaceSwitcher({ section }: { readonly section: string }) {
   const [, go] = useLocation();
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const { data } = useQuery({
-    queryKey: ['knowledge', 'places'],
-    queryFn: ({ signal }) => readPlaces(signal),
+    queryKey: ['knowledge', 'spaces'],
+    queryFn: ({ signal }) => readSpaces(signal),
   });
-  const places = withCurrent(data ?? [], place);
-  const value = String(places.findIndex((each) => isSame(each, place)));
+  const spaces = withCurrent(data ?? [], spaceRef);
+  const value = String(spaces.findIndex((each) => isSame(each, spaceRef)));
   return (
     <Select
       aria-label="Space"
@@ -24,26 +24,26 @@ export function SpaceSwitcher({ section }: { readonly section: string }) {
       allowDeselect={false}
       nothingFoundMessage="No such space"
       value={value}
-      data={groupsOf(places)}
+      data={groupsOf(spaces)}
       onChange={(chosen) => {
-        const found = places[Number(chosen)];
-        if (found) go(addressOf(section, found.place));
+        const found = spaces[Number(chosen)];
+        if (found) go(addressOf(section, found.spaceRef));
       }}
     />
   );
 }
 
-const isSame = (one: NamedPlace, place: Place): boolean =>
-  one.place.organization === place.organization && one.name === (place.space ?? standard);
+const isSame = (one: NamedSpace, spaceRef: SpaceRef): boolean =>
+  one.spaceRef.organization === spaceRef.organization && one.name === (spaceRef.space ?? standard);
 
 /** The address may name a space that is not listed, by id or by mistake. */
-function withCurrent(places: readonly NamedPlace[], place: Place): readonly NamedPlace[] {
-  if (places.some((each) => isSame(each, place))) return places;
-  return [...places, { group: place.organization ?? sharedGroup, name: place.space ?? standard, place }];
+function withCurrent(spaces: readonly NamedSpace[], spaceRef: SpaceRef): readonly NamedSpace[] {
+  if (spaces.some((each) => isSame(each, spaceRef))) return spaces;
+  return [...spaces, { group: spaceRef.organization ?? sharedGroup, name: spaceRef.space ?? standard, spaceRef }];
 }
 
-function groupsOf(places: readonly NamedPlace[]) {
-  const rows = places.map(({ group, name }, index) => ({
+function groupsOf(spaces: readonly NamedSpace[]) {
+  const rows = spaces.map(({ group, name }, index) => ({
     owner: group,
     value: String(index),
     label: `${group}: ${name}`,

@@ -2,9 +2,9 @@
 import type { LedgerEntry } from '../../../../src/api/ledger.ts';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import type { Place } from '../knowledge/place.ts';
-import { addressOf } from '../knowledge/place.ts';
-import { readPlaces } from '../knowledge/places.ts';
+import type { SpaceRef } from '../knowledge/space-ref.ts';
+import { addressOf } from '../knowledge/space-ref.ts';
+import { readSpaces } from '../knowledge/space-list.ts';
 
 export interface RowDocument {
   readonly title: string;
@@ -29,8 +29,8 @@ export function useDocuments(entries: readonly LedgerEntry[]): RowDocuments {
     // A key of its own: titles do not change with the ledger.
     queryKey: ['documents-of-rows', ids],
     queryFn: async ({ signal }): Promise<RowDocuments> => {
-      const places = (await readPlaces(signal)).map(({ place }) => place);
-      const found = await Promise.all(bySpace.map((each) => documentsOf(each, places, signal)));
+      const spaces = (await readSpaces(signal)).map(({ spaceRef }) => spaceRef);
+      const found = await Promise.all(bySpace.map((each) => documentsOf(each, spaces, signal)));
       return new Map(found.flat());
     },
     enabled: ids.length > 0,
@@ -54,16 +54,16 @@ function idsBySpace(entries: readonly LedgerEntry[]): readonly (readonly string[
 
 async function documentsOf(
   ids: readonly string[],
-  places: readonly Place[],
+  spaces: readonly SpaceRef[],
   signal: AbortSignal,
 ): Promise<readonly (readonly [string, RowDocument])[]> {
-  for (const place of places) {
-    const query = { ids: ids.join(','), ...place };
+  for (const spaceRef of spaces) {
+    const query = { ids: ids.join(','), ...spaceRef };
     const { statuses } = await api('GET /api/v1/knowledge/artifacts/statuses', { query, signal });
     if (statuses.length > 0)
       return statuses.map(({ id, title, source_id: source }) => [
         id,
-        { title: title || source, href: addressOf(`/artifacts/${id}`, place) },
+        { title: title || source, href: addressOf(`/artifacts/${id}`, spaceRef) },
       ]);
   }
   return [];

@@ -8,13 +8,13 @@ import { rankOf, repairOutcome, repairSubject, repairTone } from './repair-label
 import { useRepairs } from './use-repairs.ts';
 
 /** How long a finished repair stays visible. */
-const stayMs = 60_000;
+const visibleMs = 60_000;
 const maxShown = 5;
 
 export function LastRepairs() {
   const now = useNow();
   const shown = useRepairs()
-    .filter(({ finished_at: ended }) => ended === null || now - Date.parse(ended) < stayMs)
+    .filter(({ finished_at: ended }) => ended === null || now - Date.parse(ended) < visibleMs)
     // The server checks every minute for due repairs; mostly there are none.
     .filter(({ id, state }) => state !== 'skipped' || requestedRepairs.has(id))
     .toSorted((a, b) => rankOf(a) - rankOf(b))

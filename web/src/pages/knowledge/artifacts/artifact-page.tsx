@@ -11,7 +11,7 @@ import { inSpace, useRead } from '../queries.ts';
 import { EventList } from '../event-list.tsx';
 import '../knowledge.css';
 import { parseRanges } from '../marks.ts';
-import { useAddress, usePlace } from '../place.ts';
+import { useAddress, useSpaceRef } from '../space-ref.ts';
 import { counted } from '../../../components/format.ts';
 import { artifactTypeLabels } from '../labels.ts';
 import { ArtifactStatus, ArtifactState } from './artifact-status.tsx';
@@ -105,12 +105,12 @@ function Header({ artifact }: { readonly artifact: Artifact }) {
 }
 
 function RemoveButton({ uid }: { readonly uid: string }) {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const address = useAddress();
   const [, go] = useLocation();
   const removing = useAction(
     async () => {
-      await inSpace(place, 'DELETE /api/v1/knowledge/artifacts/:id', { params: { id: uid } });
+      await inSpace(spaceRef, 'DELETE /api/v1/knowledge/artifacts/:id', { params: { id: uid } });
       go(address('/artifacts'));
     },
     { stale: ['knowledge'], done: () => 'Document deleted.' },

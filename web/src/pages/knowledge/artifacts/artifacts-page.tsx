@@ -8,7 +8,7 @@ import { numberText } from '../../../components/format.ts';
 import { DataTable, Detail, type Column } from '../../../components/table.tsx';
 import { Ago } from '../../../components/time.tsx';
 import { readOptions, useList } from '../queries.ts';
-import { useAddress, usePlace } from '../place.ts';
+import { useAddress, useSpaceRef } from '../space-ref.ts';
 import { artifactTypeLabels } from '../labels.ts';
 import { ArtifactState, stepsText } from './artifact-status.tsx';
 import { IngestBox } from './ingest-box.tsx';
@@ -103,12 +103,12 @@ function ArtifactTable({ pages }: { readonly pages: readonly Artifacts[] }) {
 
 /** Statuses are loaded page by page, like the list. */
 function useStatuses(pages: readonly Artifacts[]): ReadonlyMap<string, Status> {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const results = useQueries({
     queries: pages
       .filter(({ artifacts }) => artifacts.length > 0)
       .map(({ artifacts }) =>
-        readOptions(place, 'GET /api/v1/knowledge/artifacts/statuses', {
+        readOptions(spaceRef, 'GET /api/v1/knowledge/artifacts/statuses', {
           query: { ids: artifacts.map(({ id }) => id).join(',') },
         }),
       ),

@@ -4,7 +4,7 @@ import type { EntityDetail } from '../../../../../src/api/entities.ts';
 import { useQueries } from '@tanstack/react-query';
 import { readOptions } from '../queries.ts';
 import type { Range } from '../marks.ts';
-import { usePlace } from '../place.ts';
+import { useSpaceRef } from '../space-ref.ts';
 import { categoryLabels } from '../labels.ts';
 import type { DocumentMark } from './document-view.tsx';
 
@@ -42,11 +42,11 @@ export function useNameMarks(
   artifactUid: string,
   events: readonly KnowledgeEvent[],
 ): readonly DocumentMark[] {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   return useQueries({
     queries: entitiesOf(events)
       .slice(0, maxEntities)
-      .map((id) => readOptions(place, 'GET /api/v1/knowledge/entities/:id', { params: { id } })),
+      .map((id) => readOptions(spaceRef, 'GET /api/v1/knowledge/entities/:id', { params: { id } })),
     combine: (results) => results.flatMap(({ data }) => (data ? namesIn(artifactUid, data) : [])),
   });
 }

@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import { numberText } from '../../../components/format.ts';
 import type { Piece, Range } from '../marks.ts';
 import { splitByMarks } from '../marks.ts';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 
 export interface DocumentMark extends Range {
   /** `target`: the passage that was linked to. */

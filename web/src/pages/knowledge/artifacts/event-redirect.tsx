@@ -2,7 +2,7 @@
 import { Redirect } from 'wouter';
 import { Shown } from '../../../components/states.tsx';
 import { useRead } from '../queries.ts';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 
 export function EventRedirect({ id }: { readonly id: string }) {
   const address = useAddress();

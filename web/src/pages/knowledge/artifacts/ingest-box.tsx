@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { useAction } from '../../../components/action.tsx';
 import { inSpace } from '../queries.ts';
-import { useAddress, usePlace } from '../place.ts';
+import { useAddress, useSpaceRef } from '../space-ref.ts';
 import { counted } from '../../../components/format.ts';
 
 const outcomeLabels = {
@@ -105,12 +105,12 @@ function PasteForm({
 
 /** Opens the document after ingestion. */
 function useIngest() {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const address = useAddress();
   const [, go] = useLocation();
   return useAction(
     async (brought: Pasted | File) => {
-      const accepted = await inSpace(place, 'POST /api/v1/knowledge/artifacts', {
+      const accepted = await inSpace(spaceRef, 'POST /api/v1/knowledge/artifacts', {
         body: await bodyOf(brought),
       });
       go(address(`/artifacts/${accepted.id}`));

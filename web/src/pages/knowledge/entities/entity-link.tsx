@@ -1,7 +1,7 @@
 // Link to an entity.
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 import type { EntityType } from '../labels.ts';
 import { entityTypeLabels } from '../labels.ts';
 

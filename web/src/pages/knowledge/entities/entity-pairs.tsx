@@ -2,7 +2,7 @@
 import type { EntityDetail, EntityPair } from '../../../../../src/api/entities.ts';
 import { Anchor, List, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 import { likelyText } from '../labels.ts';
 import { EntityNameLink } from './entity-name-link.tsx';
 

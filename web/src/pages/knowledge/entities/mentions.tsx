@@ -7,7 +7,7 @@ import { useAction } from '../../../components/action.tsx';
 import { Empty } from '../../../components/states.tsx';
 import { inSpace } from '../queries.ts';
 import { formatRanges } from '../marks.ts';
-import { useAddress, usePlace } from '../place.ts';
+import { useAddress, useSpaceRef } from '../space-ref.ts';
 import { counted, percentText } from '../../../components/format.ts';
 
 type Mention = EntityDetail['mentions'][number];
@@ -100,14 +100,14 @@ function SplitForm({
   readonly chosen: readonly string[];
   readonly onDone: () => void;
 }) {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const address = useAddress();
   const [, go] = useLocation();
   const [name, setName] = useState('');
   const splitting = useAction(
     async () => {
       const body = { mention_ids: [...chosen], name: name.trim() };
-      const made = await inSpace(place, 'POST /api/v1/knowledge/entities/:id/split', {
+      const made = await inSpace(spaceRef, 'POST /api/v1/knowledge/entities/:id/split', {
         params: { id: entity.id },
         body,
       });

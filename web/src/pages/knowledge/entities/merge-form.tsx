@@ -6,28 +6,28 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ConfirmButton, useAction } from '../../../components/action.tsx';
 import { inSpace, readOptions } from '../queries.ts';
-import { usePlace } from '../place.ts';
+import { useSpaceRef } from '../space-ref.ts';
 import { counted } from '../../../components/format.ts';
 import { entityTypeLabels, knownAs } from '../labels.ts';
 
 const maxFound = 20;
 
 export function MergeForm({ entity }: { readonly entity: Entity }) {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState<Entity | null>(null);
   const [name] = useDebouncedValue(typed.trim(), 250);
   // The field shows the label of the selected option, which is not a name to search for.
   const isSearching = name !== '' && (chosen === null || name !== optionText(chosen));
   const { data } = useQuery({
-    ...readOptions(place, 'GET /api/v1/knowledge/entities', { query: { name, limit: maxFound } }),
+    ...readOptions(spaceRef, 'GET /api/v1/knowledge/entities', { query: { name, limit: maxFound } }),
     enabled: isSearching,
   });
   const found = (isSearching ? data?.entities : undefined) ?? (chosen === null ? [] : [chosen]);
   const others = found.filter(({ id }) => id !== entity.id);
   const merging = useAction(
     (loser: Entity) =>
-      inSpace(place, 'POST /api/v1/knowledge/merges', {
+      inSpace(spaceRef, 'POST /api/v1/knowledge/merges', {
         body: {
           winner_id: entity.id,
           loser_id: loser.id,

@@ -4,7 +4,7 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useAction } from '../../../components/action.tsx';
 import { Ago } from '../../../components/time.tsx';
 import { inSpace } from '../queries.ts';
-import { usePlace } from '../place.ts';
+import { useSpaceRef } from '../space-ref.ts';
 
 export function Merges({ entity }: { readonly entity: EntityDetail }) {
   if (entity.merges.length === 0)
@@ -23,9 +23,9 @@ export function Merges({ entity }: { readonly entity: EntityDetail }) {
 }
 
 function MergeRow({ merge }: { readonly merge: EntityMerge }) {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const undoing = useAction(
-    () => inSpace(place, 'POST /api/v1/knowledge/merges/:id/undo', { params: { id: merge.id } }),
+    () => inSpace(spaceRef, 'POST /api/v1/knowledge/merges/:id/undo', { params: { id: merge.id } }),
     {
       stale: ['knowledge'],
       done: () => 'Merge undone.',

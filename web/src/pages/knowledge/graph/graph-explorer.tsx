@@ -7,7 +7,7 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Empty, Failed, Loading } from '../../../components/states.tsx';
 import { readOptions } from '../queries.ts';
-import { useAddress, usePlace } from '../place.ts';
+import { useAddress, useSpaceRef } from '../space-ref.ts';
 import type { EntityType } from '../labels.ts';
 import { counted } from '../../../components/format.ts';
 import { categoryLabels, entityTypeLabels } from '../labels.ts';
@@ -62,10 +62,10 @@ export function GraphExplorer({ entityId, name }: { readonly entityId: string; r
 }
 
 function useNeighborhood(ids: readonly string[]) {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const results = useQueries({
     queries: ids.map((id) =>
-      readOptions(place, 'GET /api/v1/knowledge/entities/:id/related', {
+      readOptions(spaceRef, 'GET /api/v1/knowledge/entities/:id/related', {
         params: { id },
         query: { limit: maxEvents },
       }),

@@ -2,7 +2,7 @@
 import { Alert, Box, Grid, List, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import { readOptions } from '../queries.ts';
-import { usePlace } from '../place.ts';
+import { useSpaceRef } from '../space-ref.ts';
 import { likelyText } from '../labels.ts';
 import type { ReviewPair } from './match-reasons.ts';
 import { alsoCompared, matchReasons } from './match-reasons.ts';
@@ -54,13 +54,13 @@ export function PairView({
 
 /** Prefetches the data of the next pair. */
 export function usePairAhead(pair: ReviewPair | null): void {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const ids = pair === null ? [] : [pair.a.id, pair.b.id];
   useQueries({
-    queries: ids.map((id) => readOptions(place, 'GET /api/v1/knowledge/entities/:id', { params: { id } })),
+    queries: ids.map((id) => readOptions(spaceRef, 'GET /api/v1/knowledge/entities/:id', { params: { id } })),
   });
   useQueries({
-    queries: ids.map((id) => readOptions(place, 'GET /api/v1/knowledge/events', eventsOf(id))),
+    queries: ids.map((id) => readOptions(spaceRef, 'GET /api/v1/knowledge/events', eventsOf(id))),
   });
 }
 

@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { useRead } from '../queries.ts';
 import { CategoryBadge } from '../category-badge.tsx';
 import { formatRanges } from '../marks.ts';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 import { eventsOf } from './review-queries.ts';
 
 const fewDocuments = 4;

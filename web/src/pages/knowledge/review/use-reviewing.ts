@@ -5,8 +5,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useAction } from '../../../components/action.tsx';
 import { inSpace } from '../queries.ts';
-import type { Place } from '../place.ts';
-import { usePlace } from '../place.ts';
+import type { SpaceRef } from '../space-ref.ts';
+import { useSpaceRef } from '../space-ref.ts';
 import { knownAs } from '../labels.ts';
 import type { ReviewPair } from './match-reasons.ts';
 import { maxPairs } from './review-queries.ts';
@@ -44,7 +44,7 @@ interface StateText {
 }
 
 export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const client = useQueryClient();
   const [session, setSession] = useState<ReviewSession>(() =>
     withOpenPairs(
@@ -70,7 +70,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const decidedAt = useRef(new Map<string, string>());
   const decide = async (pair: ReviewPair, verdict: Verdict): Promise<void> => {
     const own = decidedAt.current.get(pair.id) ?? '';
-    const { decided_at: at } = await inSpace(place, 'POST /api/v1/knowledge/pairs/:id/verdict', {
+    const { decided_at: at } = await inSpace(spaceRef, 'POST /api/v1/knowledge/pairs/:id/verdict', {
       params: { id: pair.id },
       body: { verdict, as_of: own > pair.as_of ? own : pair.as_of },
     });
@@ -87,7 +87,7 @@ export function useReviewing(pairs: readonly ReviewPair[]): Reviewing {
   const undoing = useAction(
     async ({ pair, verdict }: StateText) => {
       await sending.current;
-      if (verdict === 'same') await undoMerge(place, pair);
+      if (verdict === 'same') await undoMerge(spaceRef, pair);
       // A verdict cannot be removed: the pair becomes postponed, last in the queue of other reviewers.
       if (verdict === 'different') await decide(pair, 'later');
       // Refetch first: the list must contain the pair when it is reopened.
@@ -138,8 +138,8 @@ function useKnownPairs(pairs: readonly ReviewPair[]): ReadonlyMap<string, Review
 }
 
 /** Throws when the merge no longer exists. */
-async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
-  const { merges } = await inSpace(place, 'GET /api/v1/knowledge/entities/:id', { params: { id: a.id } });
+async function undoMerge(spaceRef: SpaceRef, { a, b }: ReviewPair): Promise<void> {
+  const { merges } = await inSpace(spaceRef, 'GET /api/v1/knowledge/entities/:id', { params: { id: a.id } });
   const sides = [a.id, b.id];
   const merge = merges.find(
     ({ winner_id: winner, loser_id: loser, undone_at: undone }) =>
@@ -149,7 +149,7 @@ async function undoMerge(place: Place, { a, b }: ReviewPair): Promise<void> {
     throw new Error(
       'The merge no longer exists: it was undone, or both entities were merged into a third one.',
     );
-  await inSpace(place, 'POST /api/v1/knowledge/merges/:id/undo', { params: { id: merge.id } });
+  await inSpace(spaceRef, 'POST /api/v1/knowledge/merges/:id/undo', { params: { id: merge.id } });
 }
 
 function undoneText({ a, b }: ReviewPair, verdict: Verdict): string {

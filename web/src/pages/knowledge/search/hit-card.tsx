@@ -5,7 +5,7 @@ import { dateText } from '../../../components/time.tsx';
 import { Link } from 'wouter';
 import { MarkedText } from '../marked-text.tsx';
 import { formatRanges } from '../marks.ts';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 import { artifactTypeLabels } from '../labels.ts';
 import { passageOf } from './passage.ts';
 

@@ -4,7 +4,7 @@ import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { dateText } from '../../../components/time.tsx';
 import { Link } from 'wouter';
 import { CategoryBadge } from '../category-badge.tsx';
-import { useAddress } from '../place.ts';
+import { useAddress } from '../space-ref.ts';
 
 type Related = NonNullable<SearchResponse['related_context']>[number];
 

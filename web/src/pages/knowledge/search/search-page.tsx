@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Empty, Shown } from '../../../components/states.tsx';
 import { inSpace } from '../queries.ts';
 import { EntityLink } from '../entities/entity-link.tsx';
-import { usePlace } from '../place.ts';
+import { useSpaceRef } from '../space-ref.ts';
 import type { EntityType } from '../labels.ts';
 import { counted } from '../../../components/format.ts';
 import { HitCard } from './hit-card.tsx';
@@ -34,11 +34,11 @@ function EmptyState() {
 }
 
 function Results({ searchQuery }: { readonly searchQuery: SearchQuery }) {
-  const place = usePlace();
+  const spaceRef = useSpaceRef();
   const query = useQuery({
     // Not refetched on live events: results must not move while they are read.
-    queryKey: ['knowledge-search', place, searchQuery],
-    queryFn: () => inSpace(place, 'POST /api/v1/knowledge/search', { body: bodyOf(searchQuery) }),
+    queryKey: ['knowledge-search', spaceRef, searchQuery],
+    queryFn: () => inSpace(spaceRef, 'POST /api/v1/knowledge/search', { body: bodyOf(searchQuery) }),
     staleTime: 30_000,
   });
   return (

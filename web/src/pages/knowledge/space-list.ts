@@ -1,18 +1,18 @@
 // All spaces, with their names as used in addresses.
 import { api } from '../../api/client.ts';
-import type { Place } from './place.ts';
+import type { SpaceRef } from './space-ref.ts';
 
 export const sharedGroup = 'Shared (no organization)';
 export const standard = 'default';
 
-export interface NamedPlace {
+export interface NamedSpace {
   readonly group: string;
   readonly name: string;
-  readonly place: Place;
+  readonly spaceRef: SpaceRef;
 }
 
 /** All spaces, plus the default space of each organization, which is created on first use. */
-export async function readPlaces(signal: AbortSignal): Promise<readonly NamedPlace[]> {
+export async function readSpaces(signal: AbortSignal): Promise<readonly NamedSpace[]> {
   const [{ spaces }, { organizations }] = await Promise.all([
     api('GET /api/v1/knowledge/spaces', { signal }),
     api('GET /api/v1/organizations', { signal }),
@@ -23,7 +23,7 @@ export async function readPlaces(signal: AbortSignal): Promise<readonly NamedPla
     return [...new Set([standard, ...own])].map((space) => ({
       group: name,
       name: space,
-      place: { ...(id === null ? {} : { organization: name }), ...(space === standard ? {} : { space }) },
+      spaceRef: { ...(id === null ? {} : { organization: name }), ...(space === standard ? {} : { space }) },
     }));
   });
 }

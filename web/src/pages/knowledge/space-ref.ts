@@ -3,12 +3,12 @@ import { useCallback, useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 
 /** Without an organization: the server's own spaces. Without a space: `default`. */
-export interface Place {
+export interface SpaceRef {
   readonly organization?: string;
   readonly space?: string;
 }
 
-export function usePlace(): Place {
+export function useSpaceRef(): SpaceRef {
   const [params] = useSearchParams();
   const organization = params.get('organization') ?? '';
   const space = params.get('space') ?? '';
@@ -20,14 +20,14 @@ export function usePlace(): Place {
 
 export type Params = Readonly<Record<string, string | undefined>>;
 
-export function addressOf(path: string, place: Place, params: Params = {}): string {
-  const given = Object.entries({ ...params, ...place }).filter(([, value]) => value !== undefined);
+export function addressOf(path: string, spaceRef: SpaceRef, params: Params = {}): string {
+  const given = Object.entries({ ...params, ...spaceRef }).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given).toString();
   return `/knowledge${path}${query === '' ? '' : `?${query}`}`;
 }
 
 /** Builds addresses that stay in the current space. */
 export function useAddress(): (path: string, params?: Params) => string {
-  const place = usePlace();
-  return useCallback((path, params) => addressOf(path, place, params), [place]);
+  const spaceRef = useSpaceRef();
+  return useCallback((path, params) => addressOf(path, spaceRef, params), [spaceRef]);
 }

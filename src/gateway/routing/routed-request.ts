@@ -43,7 +43,7 @@ const negligibleMs = 5;
  * timeout and by its caller. It needs no timer: no attempt gets more time than is left, and no sleep starts that would
  * reach it.
  */
-export class RoutingRun {
+export class RoutedRequest {
   readonly request: CompletionRequest;
   readonly options: CompletionOptions;
   readonly candidates: readonly CandidateState[];
@@ -122,12 +122,12 @@ export class RoutingRun {
 
 /** While others can still be tried, an attempt gets at most half of the time left: a hanging model cannot use it all. */
 export function attemptTimeouts(
-  run: RoutingRun,
+  routed: RoutedRequest,
   policy: RoutingPolicy,
   hasOthers: () => boolean,
 ): AttemptTimeouts {
-  const leftMs = run.remainingMs();
-  const configuredMs = configuredTimeout(run, policy);
+  const leftMs = routed.remainingMs();
+  const configuredMs = configuredTimeout(routed, policy);
   const isTight = leftMs / 2 < configuredMs;
   const shareMs = isTight && hasOthers() ? leftMs / 2 : leftMs;
   const firstTokenMs = Math.min(configuredMs, shareMs);
@@ -135,7 +135,7 @@ export function attemptTimeouts(
     connectMs: Math.min(policy.connectMs, shareMs),
     firstTokenMs,
     // A stream that has started may outlive the deadline.
-    idleMs: run.request.isStream ? policy.idleMs : Math.min(policy.idleMs, firstTokenMs),
+    idleMs: routed.request.isStream ? policy.idleMs : Math.min(policy.idleMs, firstTokenMs),
   };
 }
 
@@ -143,14 +143,14 @@ export function attemptTimeouts(
 export function isShortenedTimeout(
   exceeded: keyof AttemptTimeouts,
   timeouts: AttemptTimeouts,
-  run: RoutingRun,
+  routed: RoutedRequest,
   policy: RoutingPolicy,
 ): boolean {
-  const configuredMs = exceeded === 'firstTokenMs' ? configuredTimeout(run, policy) : policy[exceeded];
+  const configuredMs = exceeded === 'firstTokenMs' ? configuredTimeout(routed, policy) : policy[exceeded];
   return timeouts[exceeded] < configuredMs / 2;
 }
 
-function configuredTimeout({ request }: RoutingRun, policy: RoutingPolicy): number {
+function configuredTimeout({ request }: RoutedRequest, policy: RoutingPolicy): number {
   return request.isStream ? policy.firstTokenMs : policy.responseMs;
 }
 
