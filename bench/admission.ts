@@ -49,8 +49,8 @@ async function latency({ pairs }: Contenders, pace: Pace): Promise<readonly Figu
   const names: readonly Implementation[] = ['ours', 'bare', 'least', 'founding'];
   const one = await inBlocks(pairs, names, pace.turns * 100);
   const many = { ...pace, callers: 200, isTogether: true };
-  const crowd = await inTurns(pairs, ['ours', 'foundingCrowd'], { ...many, organizations: 1 });
-  const spread = await inTurns(pairs, ['ours', 'foundingCrowd'], { ...many, organizations: 200 });
+  const concurrent = await inTurns(pairs, ['ours', 'foundingConcurrent'], { ...many, organizations: 1 });
+  const spread = await inTurns(pairs, ['ours', 'foundingConcurrent'], { ...many, organizations: 200 });
   const pair = { name: 'decision and release, one caller, p50', value: one.ours, unit: 'ms' };
   return [
     {
@@ -61,8 +61,8 @@ async function latency({ pairs }: Contenders, pace: Pace): Promise<readonly Figu
     },
     { ...pair, against: { name: 'two without keys, each sent at once', value: one.least } },
     faster('one caller', one.founding, one.ours, 3),
-    faster('200 callers at once, one organization', crowd.foundingCrowd.p50Ms, crowd.ours.p50Ms, 10),
-    faster('200 callers at once, 200 organizations', spread.foundingCrowd.p50Ms, spread.ours.p50Ms),
+    faster('200 callers at once, one organization', concurrent.foundingConcurrent.p50Ms, concurrent.ours.p50Ms, 10),
+    faster('200 callers at once, 200 organizations', spread.foundingConcurrent.p50Ms, spread.ours.p50Ms),
   ];
 }
 

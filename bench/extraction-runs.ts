@@ -53,7 +53,7 @@ export interface MeasuredRun {
   readonly seconds: number;
   readonly wasComplete: boolean;
   /** When each response arrived, in milliseconds. */
-  readonly answeredAt: readonly number[];
+  readonly respondedAt: readonly number[];
   readonly rateLimited: number;
   /** Resident megabytes, with the items that were in the vault at that moment. */
   readonly memory: readonly { readonly items: number; readonly megabytes: number }[];
@@ -78,12 +78,12 @@ export async function measureExtract(
   const args = [command, 'extract', 'looker', '--json', '--vault', join(folder, 'bench.vault'), ...options];
   const env = { ...plainEnvironment, ...looker.environment };
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const answeredAt: number[] = [];
+  const respondedAt: number[] = [];
   const memory: { items: number; megabytes: number }[] = [];
   let result: Line | undefined;
   for await (const text of createInterface({ input: child.stdout })) {
     const line = JSON.parse(text) as Line;
-    if (line.event === 'extraction:call') answeredAt.push(Date.parse(line.at ?? ''));
+    if (line.event === 'extraction:call') respondedAt.push(Date.parse(line.at ?? ''));
     if (line.event === 'extraction:result') result = line;
     if (line.event !== 'extraction:progress') continue;
     const items = (line.types ?? []).reduce((sum, type) => sum + type.items, 0);
@@ -95,7 +95,7 @@ export async function measureExtract(
     items: result.metrics.total,
     seconds: result.metrics.duration,
     wasComplete: result.was_complete ?? false,
-    answeredAt,
+    respondedAt,
     rateLimited: result.rate_limiter?.total_429_count ?? 0,
     memory,
   };

@@ -48,7 +48,7 @@ function throttledFigures(): Promise<readonly Figure[]> {
     );
     await systemClock.sleep(2_000);
     const run = await inFolder((folder) => measureExtract(looker, folder, ...flags));
-    const times = run.answeredAt.toSorted((a, b) => a - b);
+    const times = run.respondedAt.toSorted((a, b) => a - b);
     const lastWindowAt = times[perSecond * (windows - 1)] ?? Number.NaN;
     const used = ((windows - 1) * 1000) / (lastWindowAt - (times[0] ?? 0));
     return [

@@ -3,7 +3,7 @@ import { searchDefaults } from '../src/knowledge/index.ts';
 import type { Figure } from './figure.ts';
 import { openJobBench } from './knowledge/job.ts';
 import type { KnowledgeBench } from './knowledge/world.ts';
-import { fillTo, openKnowledgeBench, takeIn } from './knowledge/world.ts';
+import { fillTo, openKnowledgeBench, ingestOne } from './knowledge/world.ts';
 
 export interface KnowledgeBenchOptions {
   readonly databaseUrl: string;
@@ -133,7 +133,7 @@ const dimensions = 512;
 async function embeddedFigure(bench: KnowledgeBench): Promise<Figure> {
   const startedAt = performance.now();
   for (let done = 0; done < embeddedCount; done += 32) {
-    const revisions = await Promise.all(Array.from({ length: 32 }, () => takeIn(bench)));
+    const revisions = await Promise.all(Array.from({ length: 32 }, () => ingestOne(bench)));
     const chunks = await Promise.all(revisions.map((revisionId) => bench.artifacts.chunks(revisionId)));
     await bench.vectors.put(
       bench.space.spaceId,

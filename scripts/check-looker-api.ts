@@ -57,10 +57,10 @@ async function check(document: string): Promise<number> {
   const collector = await startViolationCollector(prism.url, prefix);
   closing.defer(() => collector.stop());
   await extractThrough(collector, simulator, closing);
-  await askForOthers(collector, simulator);
+  await callOthers(collector, simulator);
   const violations = [...collector.violations()];
   for (const { call, text } of violations) console.log(`${call}: ${text}`);
-  await makeSureOfPrism(prism.url);
+  await verifyPrism(prism.url);
   console.log(`${collector.calls.size} different calls, ${violations.length} violations.`);
   return violations.length === 0 ? 0 : 1;
 }
@@ -98,7 +98,7 @@ async function extractThrough(
   if (status !== 'completed') throw new Error(`The extraction through Prism is ${status}.`);
 }
 
-async function askForOthers(
+async function callOthers(
   { url }: ViolationCollector,
   { clientId, clientSecret }: Credentials,
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function askForOthers(
 }
 
 /** Verifies that Prism reports violations: this call is invalid. */
-async function makeSureOfPrism(prism: string): Promise<void> {
+async function verifyPrism(prism: string): Promise<void> {
   const answer = await fetch(`${prism}/looks/search?limit=many`);
   if (answer.headers.has('sl-violations')) return;
   throw new Error('Prism did not object to "limit=many"; so that it objects to nothing else means nothing.');

@@ -147,6 +147,6 @@ function summarize(parts: readonly Part[], totals: Totals): number {
 }
 
 // After a signal, main stops what was started, or else the watchdog does.
-const impatience = interrupted.then(() => sleep(15_000, 1, { ref: false }));
-const code = await Promise.race([main(), impatience]);
+const forcedExit = interrupted.then(() => sleep(15_000, 1, { ref: false }));
+const code = await Promise.race([main(), forcedExit]);
 process.exit(code);

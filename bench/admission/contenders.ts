@@ -6,7 +6,7 @@ import { connectRedis } from '../../src/platform/redis/connection.ts';
 import type { RedisScript } from '../../src/platform/redis/script.ts';
 import { FoundingLimiter } from './founding-limiter.ts';
 
-export type Implementation = 'ours' | 'bare' | 'least' | 'peer' | 'founding' | 'foundingCrowd';
+export type Implementation = 'ours' | 'bare' | 'least' | 'peer' | 'founding' | 'foundingConcurrent';
 
 /** One decision and one release, for the organization of this caller. */
 export type Pair = (organization: string) => Promise<void>;
@@ -40,7 +40,7 @@ export async function openContenders(url: string, keyPrefix: string): Promise<Co
   // Each with its best connection mode: batching commands costs a single caller one turn of the event loop.
   const plainClient = new Redis(url, { commandTimeout: 2_000 });
   const founding = new FoundingLimiter(plainClient, `${keyPrefix}founding:`);
-  const foundingCrowd = new FoundingLimiter(client, `${keyPrefix}crowd:`);
+  const foundingConcurrent = new FoundingLimiter(client, `${keyPrefix}crowd:`);
   const store = new RedisSlotStore({ redis, leaseSeconds: 60, cacheTtlSeconds: 600 });
   await store.restore([]);
   return {
@@ -70,7 +70,7 @@ export async function openContenders(url: string, keyPrefix: string): Promise<Co
         await slot.release();
       },
       founding: (organization) => foundingPair(founding, organization),
-      foundingCrowd: (organization) => foundingPair(foundingCrowd, organization),
+      foundingConcurrent: (organization) => foundingPair(foundingConcurrent, organization),
     },
     async close() {
       await redis.close();

@@ -98,12 +98,12 @@ function findSeeds(
   return [seed, from, to].flatMap((id) => {
     const truth = data.allEntities.find((entity) => entity.id === id);
     if (!truth) return [];
-    const likest = known
+    const mostSimilar = known
       .filter(({ entity }) => entity.type === typeOf(truth.type))
       .map((one) => ({ one, likeness: nameLikeness(one.entity.canonicalName, truth.name) }))
       .filter(({ likeness }) => likeness > 0)
       .sort((a, b) => b.likeness - a.likeness)[0];
-    return [likest?.one ?? null];
+    return [mostSimilar?.one ?? null];
   });
 }
 

@@ -47,7 +47,7 @@ export async function evaluateCollection(
   parts: CollectionDeps,
   isCalibrating: boolean,
 ): Promise<CollectionScores> {
-  const chunks = await takeIn(space, collection.documents, parts);
+  const chunks = await ingestOne(space, collection.documents, parts);
   if (parts.embedder) await embedAll(space, chunks, parts.embedder, parts);
   const found: Found[] = [];
   for (const query of collection.queries) {
@@ -105,7 +105,7 @@ interface TakenChunk {
 }
 
 /** A document without words has no chunk and is never found. */
-async function takeIn(
+async function ingestOne(
   space: Space,
   documents: readonly CollectionDocument[],
   { artifacts, onProgress, signal }: CollectionDeps,

@@ -16,13 +16,13 @@ function word(rank: number): string {
   return `${text}k`;
 }
 
-export interface MadeDocument {
+export interface GeneratedDocument {
   readonly title: string;
   readonly text: string;
 }
 
 /** The same seed returns the same documents and queries. */
-export class MadeCorpus {
+export class GeneratedCorpus {
   readonly #random;
 
   constructor(seed: number) {
@@ -39,7 +39,7 @@ export class MadeCorpus {
     return Array.from({ length: count }, () => this.#word()).join(' ');
   }
 
-  document(): MadeDocument {
+  document(): GeneratedDocument {
     const sentences = Array.from(
       { length: 8 },
       () => `${this.#words(9 + Math.floor(this.#random.next() * 12))}.`,
@@ -48,7 +48,7 @@ export class MadeCorpus {
   }
 
   /** A query of three to seven words of a document. */
-  query({ title, text }: MadeDocument): string {
+  query({ title, text }: GeneratedDocument): string {
     const words = text.replaceAll('.', '').split(' ');
     const count = 2 + Math.floor(this.#random.next() * 5);
     const own = Array.from(

@@ -11,7 +11,7 @@ import { knowledgeOptions } from '../../src/knowledge/options.ts';
 import { jobEventSpecs } from '../../src/platform/jobs/events.ts';
 import { createJobQueue } from '../../src/platform/jobs/queue.ts';
 import type { Database } from '../../src/platform/postgres/ports.ts';
-import { MadeMinutes } from './minutes.ts';
+import { GeneratedMinutes } from './minutes.ts';
 
 /** The default options. */
 const options = Object.fromEntries(
@@ -54,7 +54,7 @@ export async function openJobBench(database: Database): Promise<JobBench> {
   const { spaces } = knowledge;
   const space = await spaces.ensure(null, 'jobs');
   const other = await spaces.ensure(null, 'accepted');
-  const minutes = new MadeMinutes(7);
+  const minutes = new GeneratedMinutes(7);
   const { signal } = new AbortController();
   const ended = new Countdown();
   events.listen(({ name }) => {

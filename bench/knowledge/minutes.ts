@@ -1,7 +1,7 @@
 // Generated meeting minutes with decisions, commitments and risks that rules recognize.
 import type { Random } from '../../src/core/index.ts';
 import { seededRandom } from '../../src/core/index.ts';
-import type { MadeDocument } from './corpus.ts';
+import type { GeneratedDocument } from './corpus.ts';
 
 const given =
   'Alice Bob Carol David Emma Frank Grace Henry Irene James Karen Laura Martin Nadia Oscar Paula Quentin Rachel Samuel Teresa Ulrich Vera Walter Xenia Yusuf Zoe Aisha Boris Chiara Diego Elena Farid'.split(
@@ -30,7 +30,7 @@ interface Team {
 }
 
 /** The same seed returns the same minutes. About 120 words each; six people, a company and a project on average. */
-export class MadeMinutes {
+export class GeneratedMinutes {
   readonly #random: Random;
 
   constructor(seed: number) {
@@ -45,7 +45,7 @@ export class MadeMinutes {
     return list[this.#below(list.length)] ?? '';
   }
 
-  document(): MadeDocument {
+  document(): GeneratedDocument {
     const { people, firm, project } = teamOf(this.#below(teamCount));
     const who = () => this.#of(people);
     const thing = () => this.#of(things);

@@ -13,18 +13,18 @@ import { VectorIndex } from '../../src/knowledge/vectors/vector-index.ts';
 import type { Database } from '../../src/platform/postgres/index.ts';
 import { loadMigrations, migrate, sql } from '../../src/platform/postgres/index.ts';
 import { openServerDatabase } from '../../src/platform/postgres/server/server-store.ts';
-import type { MadeDocument } from './corpus.ts';
-import { MadeCorpus } from './corpus.ts';
+import type { GeneratedDocument } from './corpus.ts';
+import { GeneratedCorpus } from './corpus.ts';
 
 export interface KnowledgeBench {
   readonly database: Database;
   readonly space: Space;
   readonly artifacts: ArtifactStore;
   readonly vectors: VectorIndex;
-  readonly corpus: MadeCorpus;
+  readonly corpus: GeneratedCorpus;
   readonly search: Search;
   /** Some of its documents, as a source of queries. */
-  readonly sample: MadeDocument[];
+  readonly sample: GeneratedDocument[];
   readonly close: () => Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
     space: await new Spaces({ database, clock: systemClock }).ensure(null, 'bench'),
     artifacts: new ArtifactStore(database, { clock: systemClock, ids: systemIds }),
     vectors,
-    corpus: new MadeCorpus(7),
+    corpus: new GeneratedCorpus(7),
     sample: [],
     search: new Search({
       lexical: new LexicalIndex(database),
@@ -70,7 +70,7 @@ export async function openKnowledgeBench(databaseUrl: string): Promise<Knowledge
 }
 
 /** Ingests one generated document with the given number of chunks; returns the id of its revision. */
-export async function takeIn(bench: KnowledgeBench, chunkCount = 1): Promise<string> {
+export async function ingestOne(bench: KnowledgeBench, chunkCount = 1): Promise<string> {
   const parts = Array.from({ length: chunkCount }, () => bench.corpus.document());
   const [first = bench.corpus.document()] = parts;
   if (bench.sample.length < maxSamples) bench.sample.push(first);
@@ -93,7 +93,7 @@ export async function takeIn(bench: KnowledgeBench, chunkCount = 1): Promise<str
 
 const maxSamples = 500;
 
-function draftsOf(parts: readonly MadeDocument[]): readonly ChunkDraft[] {
+function draftsOf(parts: readonly GeneratedDocument[]): readonly ChunkDraft[] {
   let startChar = 0;
   return parts.map(({ text }, position) => {
     const endChar = startChar + text.length;
@@ -121,7 +121,7 @@ export async function fillTo(bench: KnowledgeBench, size: number, perDocument: n
     while (left > 0) {
       const count = Math.min(left, perDocument);
       left -= count;
-      await takeIn(bench, count);
+      await ingestOne(bench, count);
     }
   };
   await Promise.all(Array.from({ length: writers }, write));

@@ -9,16 +9,16 @@ import { takeDown } from './take-down.ts';
  */
 export function startWatchdog(folder: string): void {
   const program = fileURLToPath(import.meta.url);
-  const dog = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, folder], {
+  const watchdog = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, folder], {
     cwd: '/',
     env: { PATH: process.env['PATH'] },
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  dog.on('error', () => undefined);
-  dog.stdin.on('error', () => undefined);
-  dog.unref();
-  if ('unref' in dog.stdin && typeof dog.stdin.unref === 'function') dog.stdin.unref();
+  watchdog.on('error', () => undefined);
+  watchdog.stdin.on('error', () => undefined);
+  watchdog.unref();
+  if ('unref' in watchdog.stdin && typeof watchdog.stdin.unref === 'function') watchdog.stdin.unref();
 }
 
 if (import.meta.main) {

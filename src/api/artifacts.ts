@@ -5,7 +5,7 @@ import {
   artifactTypes,
   chunkSteps,
   entityTypes,
-  refusalReasons,
+  rejectionReasons,
   truncationReasons,
 } from '../knowledge/vocabulary.ts';
 import {
@@ -130,7 +130,7 @@ export const ArtifactStatus = z
         'Chunks read by rules because the model failed. A repair has a model read them: POST /api/v1/ledger/repair, or automatically when a model is available again.',
       ),
     dropped: z
-      .array(z.object({ reason: z.enum([...refusalReasons, ...truncationReasons]), count, positions }))
+      .array(z.object({ reason: z.enum([...rejectionReasons, ...truncationReasons]), count, positions }))
       .describe(
         'Extracted items that were not stored, by reason: not supported by the text (such as a quote that is not in it), or more than one reading may hold.',
       ),

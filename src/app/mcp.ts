@@ -35,7 +35,7 @@ export function openMcp(
 export interface McpSession extends Omit<StdioStreams, 'maxMessageBytes'> {
   readonly maxDocumentBytes: number;
   /** Receives unexpected errors, one sentence each. */
-  readonly complain: (sentence: string) => void;
+  readonly onUnexpected: (sentence: string) => void;
 }
 
 /** Runs until the peer closes the stream. Fails at once when the server rejects the credentials. */
@@ -50,7 +50,7 @@ export async function serveMcp(client: HeadworksClient, session: McpSession): Pr
   );
   const log = {
     error: (message: string, fields?: { readonly error?: unknown }) =>
-      session.complain(
+      session.onUnexpected(
         `${message}: ${fields?.error instanceof Error ? fields.error.message : 'no cause given'}`,
       ),
   };

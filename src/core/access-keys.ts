@@ -35,7 +35,7 @@ export class AccessKeyKind {
   }
 }
 
-export type KeyRefusal = 'expired' | 'revoked';
+export type KeyProblem = 'expired' | 'revoked';
 
 export interface KeyLife {
   readonly expiresAt: Date | null;
@@ -43,7 +43,7 @@ export interface KeyLife {
 }
 
 /** What a credential is: a key that may be used now, or one that no longer may. */
-export type KeyCheck<Key> = { readonly kind: 'valid'; readonly key: Key } | { readonly kind: KeyRefusal };
+export type KeyCheck<Key> = { readonly kind: 'valid'; readonly key: Key } | { readonly kind: KeyProblem };
 
 /**
  * Keys by their hash. The time of a lookup depends on the hash only, so it reveals nothing about similar keys.

@@ -133,9 +133,9 @@ export class BusyRetryWindow implements LocalRateWindow {
   }
 
   /** False while another process has the journal: the call then waits for another grant. */
-  canLeave(grant: LateGrant): boolean {
+  canSendLate(grant: LateGrant): boolean {
     try {
-      return this.#window.canLeave(grant);
+      return this.#window.canSendLate(grant);
     } catch (error) {
       if (isSqliteBusy(error)) return false;
       throw error;

@@ -133,7 +133,7 @@ const jsonFormats: readonly JsonFormat[] = ['schema', 'object', 'text'];
 
 /** Models are added and providers improve: then the better format is tried again. */
 const formatCacheMs = 600_000;
-const maxRemembered = 1_000;
+const maxCached = 1_000;
 
 /** Providers differ in the `response_format` they accept; a format that was rejected is not sent again for a while. */
 export class JsonFormats {
@@ -167,7 +167,7 @@ export class JsonFormats {
   }
 
   #cacheFormat(model: string, format: JsonFormat): void {
-    if (this.#accepted.size >= maxRemembered) this.#accepted.clear();
+    if (this.#accepted.size >= maxCached) this.#accepted.clear();
     this.#accepted.set(model, { format, until: this.#clock.monotonic() + formatCacheMs });
   }
 }

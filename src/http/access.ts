@@ -70,7 +70,7 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
     try {
       request.caller = callerOf(request, needed, access);
     } catch (error) {
-      return done(reportRefusal(request, reply, error as Error, events));
+      return done(reportRejection(request, reply, error as Error, events));
     }
     // Not in the block above: what `done` throws is not a rejection.
     return done();
@@ -116,7 +116,7 @@ const organizationLimitReached = (max: number): HttpError =>
     { isRetryable: true, retryAfterMs: 1_000 },
   );
 
-function reportRefusal(
+function reportRejection(
   request: FastifyRequest,
   reply: FastifyReply,
   error: Error,
@@ -138,7 +138,7 @@ function callerOf(request: FastifyRequest, needed: Needed, access: Access): Call
     ? ({ kind: 'admin' } as const)
     : callerWith(credentialOf(request, needed), needed, access);
   if (!canCall(caller, needed))
-    throw new CoreError('FORBIDDEN', `These credentials do not allow this. ${howTo[needed]}`);
+    throw new CoreError('FORBIDDEN', `These credentials do not allow this. ${remedies[needed]}`);
   return caller;
 }
 
@@ -168,7 +168,7 @@ function validKey<Key>(check: KeyCheck<Key> | null, name: string, needed: Needed
   if (check === null) throw unauthenticated('These credentials are unknown.', needed);
   if (check.kind === 'valid') return check.key;
   const what = check.kind === 'expired' ? 'has expired' : 'was revoked';
-  throw new CoreError('UNAUTHENTICATED', `This ${name} ${what}. ${howTo[needed]}`);
+  throw new CoreError('UNAUTHENTICATED', `This ${name} ${what}. ${remedies[needed]}`);
 }
 
 function canCall({ kind }: Caller, needed: Needed): boolean {
@@ -184,7 +184,7 @@ function credentialOf(request: FastifyRequest, needed: Needed): string {
     if (isFromOtherPage && needed !== 'organization')
       throw new CoreError(
         'FORBIDDEN',
-        `A session is accepted from the dashboard’s own page only. ${howTo[needed]}`,
+        `A session is accepted from the dashboard’s own page only. ${remedies[needed]}`,
       );
     throw unauthenticated('Credentials are required.', needed);
   }
@@ -196,10 +196,10 @@ function credentialOf(request: FastifyRequest, needed: Needed): string {
 /** Callers of the deployment API get one sentence, whatever is wrong. */
 function unauthenticated(why: string, needed: Needed): CoreError {
   const words = needed === 'organization' ? 'A valid key is required.' : why;
-  return new CoreError('UNAUTHENTICATED', `${words} ${howTo[needed]}`);
+  return new CoreError('UNAUTHENTICATED', `${words} ${remedies[needed]}`);
 }
 
-const howTo: Readonly<Record<Needed, string>> = {
+const remedies: Readonly<Record<Needed, string>> = {
   admin:
     'Send the admin token as bearer token in the Authorization header; ' +
     'it was printed at the first start, or set as HEADWORKS_ADMIN_TOKEN.',

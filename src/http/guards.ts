@@ -54,10 +54,10 @@ export function installOriginCheck(
 
   server.addHook('onRequest', (request, reply, done) => {
     const { host = '', origin } = request.headers;
-    const refusal = isHostAllowed(host) ? originRejection(origin, host, origins) : hostRejection(host);
-    if (refusal) {
-      events.emit('http:access-rejected', { requestId: request.id, route: '', code: refusal.code });
-      return done(refusal);
+    const rejection = isHostAllowed(host) ? originRejection(origin, host, origins) : hostRejection(host);
+    if (rejection) {
+      events.emit('http:access-rejected', { requestId: request.id, route: '', code: rejection.code });
+      return done(rejection);
     }
     if (origin === undefined || !origins.has(origin.toLowerCase())) return done();
     reply.headers({

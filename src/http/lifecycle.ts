@@ -108,11 +108,11 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
         durationMs: clock.monotonic() - startedAt,
       });
     });
-    done(traffic.isDraining ? refusal(request, reply) : undefined);
+    done(traffic.isDraining ? rejection(request, reply) : undefined);
   });
 }
 
-function refusal(request: FastifyRequest, reply: FastifyReply): CoreError | undefined {
+function rejection(request: FastifyRequest, reply: FastifyReply): CoreError | undefined {
   reply.header('connection', 'close');
   if (request.routeOptions.config.isServedWhileDraining) return undefined;
   return shuttingDown();
@@ -209,7 +209,7 @@ export interface DrainReport {
 }
 
 /** Time for aborted requests to send their error. */
-const lastWordsMs = 500;
+const errorGraceMs = 500;
 
 /**
  * New requests get 503 at once, streams are ended, requests in flight may finish for `graceMs`; then those that can are
@@ -223,7 +223,7 @@ export async function drain(server: FastifyInstance, graceMs: number): Promise<D
   await traffic.idle(graceMs);
   const forciblyClosed = traffic.inFlight;
   traffic.forceClose();
-  await traffic.idle(lastWordsMs);
+  await traffic.idle(errorGraceMs);
   await server.close();
   return { forciblyClosed };
 }

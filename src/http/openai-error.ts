@@ -43,15 +43,15 @@ const openAiCodes: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> = {
 
 /** Never throws. */
 export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorResponse {
-  const answered = toErrorResponse(thrown, requestId);
-  const { code, message, retry_after_seconds } = answered.body.error;
+  const mapped = toErrorResponse(thrown, requestId);
+  const { code, message, retry_after_seconds } = mapped.body.error;
   const gatewayError = thrown instanceof GatewayError ? thrown : undefined;
-  const status = gatewayError?.status ?? answered.status;
+  const status = gatewayError?.status ?? mapped.status;
   return {
     status,
-    isUnexpected: answered.isUnexpected,
+    isUnexpected: mapped.isUnexpected,
     headers: {
-      ...(answered.retryAfterHeader === undefined ? {} : { 'retry-after': answered.retryAfterHeader }),
+      ...(mapped.retryAfterHeader === undefined ? {} : { 'retry-after': mapped.retryAfterHeader }),
       // Clients would retry at once, but every model has used its attempts.
       ...(gatewayError && status !== 400 && !isOutOfTime(gatewayError) ? { 'x-should-retry': 'false' } : {}),
     },
@@ -60,7 +60,7 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorRe
         message,
         type: typeOf(status),
         param: parameterOf(thrown),
-        code: openAiCodes[code as GatewayErrorCode] ?? refusalCode(gatewayError) ?? code.toLowerCase(),
+        code: openAiCodes[code as GatewayErrorCode] ?? rejectionCode(gatewayError) ?? code.toLowerCase(),
         headworks_code: code,
         request_id: requestId,
         ...(retry_after_seconds === undefined ? {} : { retry_after_seconds }),
@@ -90,7 +90,7 @@ function isOutOfTime({ details }: GatewayError): boolean {
 }
 
 /** Why the models rejected the request. */
-function refusalCode(error: GatewayError | undefined): string | undefined {
+function rejectionCode(error: GatewayError | undefined): string | undefined {
   if (error?.code !== 'GATEWAY_REQUEST_REJECTED') return undefined;
   const outcomes = new Set(error.tried.map(({ outcome }) => outcome));
   if (outcomes.has('context-too-long')) return 'context_length_exceeded';

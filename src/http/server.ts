@@ -189,7 +189,7 @@ export function createClientErrorHandler(ids: IdSource) {
       socket.destroy();
       return;
     }
-    const { status, body } = toErrorResponse(refusalFor(error), ids.uuid());
+    const { status, body } = toErrorResponse(rejectionFor(error), ids.uuid());
     const text = JSON.stringify(body);
     socket.end(
       `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
@@ -199,7 +199,7 @@ export function createClientErrorHandler(ids: IdSource) {
   };
 }
 
-function refusalFor(error: Error): CoreError | HttpError {
+function rejectionFor(error: Error): CoreError | HttpError {
   switch (kindOf(error)) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new HttpError('HTTP_REQUEST_TOO_SLOW', 'The request did not arrive completely in time.');

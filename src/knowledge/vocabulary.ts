@@ -5,7 +5,7 @@ export {
   actorRoles,
   entityTypes,
   eventCategories,
-  refusalReasons,
+  rejectionReasons,
   truncationReasons,
 } from './reading/types.ts';
 export { searchDefaults } from './search/types.ts';

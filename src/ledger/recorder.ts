@@ -35,7 +35,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   readonly #pending = new Map<string, PendingRow>();
   readonly #writer: WriteBehind;
   #inFlight = 0;
-  #wasRefused = false;
+  #wasRejected = false;
   #batchLimit: number;
   #isClosed = false;
 
@@ -77,7 +77,7 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   async close(): Promise<void> {
     this.#isClosed = true;
     // Each rejected round halves the batch or drops one row, so this ends.
-    while (!(await this.flush()) && this.#wasRefused);
+    while (!(await this.flush()) && this.#wasRejected);
     for (const row of this.#pending.values()) this.#rejectLost(row);
     this.#pending.clear();
     await this.#writer.close();
@@ -150,10 +150,10 @@ export class BatchingLedgerRecorder implements LedgerRecorder {
   }
 
   #putBack(batch: readonly PendingRow[], error: unknown): void {
-    this.#wasRefused = !(error instanceof HeadworksError && error.isRetryable);
-    if (this.#wasRefused) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
+    this.#wasRejected = !(error instanceof HeadworksError && error.isRetryable);
+    if (this.#wasRejected) this.#batchLimit = Math.max(Math.floor(batch.length / 2), 1);
     const [only, ...others] = batch;
-    if (this.#wasRefused && this.#isClosed && only && others.length === 0) return this.#rejectLost(only);
+    if (this.#wasRejected && this.#isClosed && only && others.length === 0) return this.#rejectLost(only);
     for (const row of batch) {
       const newer = this.#pending.get(rowKey(row.seen));
       if (newer) newer.durable.promise.then(row.durable.resolve, row.durable.reject);

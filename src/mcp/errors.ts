@@ -11,12 +11,12 @@ const advice: Readonly<Record<string, string>> = {
   SERVER_UNREACHABLE: 'Tell the user if it persists.',
 };
 
-const howToSend = / Send [^.]* in the Authorization header[^.]*\./;
+const headerSentence = / Send [^.]* in the Authorization header[^.]*\./;
 
 /**
  * The message without the sentence about the Authorization header: a model or a stdio client does not send it itself.
  */
-export const withoutHeader = (message: string): string => message.replace(howToSend, '');
+export const withoutHeader = (message: string): string => message.replace(headerSentence, '');
 
 export const unexpectedError =
   'An unexpected error occurred inside Headworks, not because of your input. Repeating the call is unlikely to help; tell ' +

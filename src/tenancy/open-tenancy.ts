@@ -71,7 +71,7 @@ export interface TenancyDeps extends Pick<WorkflowDeps, 'model' | 'search' | 'in
 }
 
 /** An execution whose job is gone is ended after this time. */
-const orphansEveryMs = 10_000;
+const orphanCheckIntervalMs = 10_000;
 
 export async function openTenancy(deps: TenancyDeps) {
   const { clock, database, ids, jobs, log, options, redactor, role } = deps;
@@ -138,7 +138,7 @@ export async function openTenancy(deps: TenancyDeps) {
     work: async () => {
       if (role === 'command' || !admission.canRunExecutions) return;
       await opened.work();
-      open.defer(every(clock, orphansEveryMs, failOrphans));
+      open.defer(every(clock, orphanCheckIntervalMs, failOrphans));
     },
     close: () => open.disposeAsync(),
   };

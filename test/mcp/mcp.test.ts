@@ -516,7 +516,7 @@ describe('an organization with nothing but a key', () => {
       stdout: out,
       signal: new AbortController().signal,
       maxDocumentBytes: 1_000,
-      complain: (sentence) => expect.unreachable(sentence),
+      onUnexpected: (sentence) => expect.unreachable(sentence),
     });
     await client.close();
     out.end();
@@ -534,7 +534,7 @@ describe('an organization with nothing but a key', () => {
       stdout: new PassThrough(),
       signal: new AbortController().signal,
     };
-    const served = serveMcp(client, { ...streams, maxDocumentBytes: 1_000, complain: () => undefined });
+    const served = serveMcp(client, { ...streams, maxDocumentBytes: 1_000, onUnexpected: () => undefined });
     await expect(served).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
       message: expect.stringMatching(/^These credentials are unknown\. Set HEADWORKS_API_KEY/) as string,

@@ -141,7 +141,7 @@ describe('Redis rate window', () => {
       {
         limits: window.limits,
         isLocal: false,
-        canLeave: () => true,
+        canSendLate: () => true,
         exchange: (request) => (isAway ? Promise.reject(new Error('away')) : window.exchange(request)),
       },
       systemClock,

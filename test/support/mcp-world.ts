@@ -62,7 +62,7 @@ export async function startMcpWorld(): Promise<McpWorld> {
       stdout: output,
       signal: over.signal,
       maxDocumentBytes: config.knowledge.maxDocumentBytes,
-      complain: (sentence) => complaints.push(sentence),
+      onUnexpected: (sentence) => complaints.push(sentence),
     });
     closing.unshift(async () => {
       input.end();

@@ -82,7 +82,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label="Pages">
         <ScrollArea>
-          <Pages onGo={close} />
+          <Pages onNavigate={close} />
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="page">
@@ -96,7 +96,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   );
 }
 
-function Pages({ onGo }: { readonly onGo: () => void }) {
+function Pages({ onNavigate }: { readonly onNavigate: () => void }) {
   const [location] = useLocation();
   return pages.map(({ path, label, icon: Icon }) => {
     const isHere = path === '/' ? location === '/' : location.startsWith(path);
@@ -109,7 +109,7 @@ function Pages({ onGo }: { readonly onGo: () => void }) {
         leftSection={<Icon size={18} aria-hidden />}
         active={isHere}
         aria-current={isHere ? 'page' : undefined}
-        onClick={onGo}
+        onClick={onNavigate}
       />
     );
   });

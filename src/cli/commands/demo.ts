@@ -90,8 +90,8 @@ async function runDemo(session: CliSession, config: Config): Promise<ExitCode> {
         facts = await prepare(session, config, server, { state, upstreams });
         return jsonFacts(session, facts);
       },
-      welcome: () => {
-        if (facts) welcome(session, facts);
+      printReady: () => {
+        if (facts) printReady(session, facts);
       },
     });
   } finally {
@@ -232,7 +232,7 @@ function readAgain(
   };
 }
 
-export function welcome({ io, out }: CliSession, facts: DemoFacts): void {
+export function printReady({ io, out }: CliSession, facts: DemoFacts): void {
   out.line();
   out.line(
     `Headworks ${io.version}: the demo is ready. Acme Retail is fictional; the data was processed by this server.`,

@@ -273,15 +273,15 @@ async function reviewPairs(
       `${decided.size + 1} of ${decided.size + waiting.length}`,
     );
     if (verdict === undefined) break;
-    const refusal = await decide(session, options, pair.id, { verdict, as_of: pair.as_of }).then(
+    const rejection = await decide(session, options, pair.id, { verdict, as_of: pair.as_of }).then(
       () => null,
       conflictMessage,
     );
-    if (refusal === null) decidedCount += 1;
-    else out.line(refusal);
+    if (rejection === null) decidedCount += 1;
+    else out.line(rejection);
     decided.add(pair.id);
     // A merge changes the other pairs.
-    const isChanged = verdict === 'same' || refusal !== null;
+    const isChanged = verdict === 'same' || rejection !== null;
     const open = isChanged ? (await readOpen(session, options)).pairs : waiting;
     waiting = open.filter(({ id }) => !decided.has(id));
   }

@@ -353,8 +353,8 @@ function remedyText({ canRetry, hasBrokenLists }: ExtractionSummary): string {
 }
 
 function runText({ calls, rateLimitedCalls, metrics, itemsPerSecond }: ExtractionSummary): string {
-  const refused = rateLimitedCalls === 0 ? '' : `, ${rateLimitedCalls} × 429`;
-  return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + refused;
+  const rateLimited = rateLimitedCalls === 0 ? '' : `, ${rateLimitedCalls} × 429`;
+  return worked(metrics.total, calls, metrics.duration * 1000, itemsPerSecond) + rateLimited;
 }
 
 /** Totals of a session that took several runs. */

@@ -43,7 +43,7 @@ async function serve(session: CliSession, options: McpOptions): Promise<ExitCode
           stdout: io.stdout,
           signal: over.signal,
           maxDocumentBytes: session.config().knowledge.maxDocumentBytes,
-          complain: (sentence) => io.stderr.write(`headworks: ${session.redactor.text(sentence)}\n`),
+          onUnexpected: (sentence) => io.stderr.write(`headworks: ${session.redactor.text(sentence)}\n`),
         }),
       { key },
     );

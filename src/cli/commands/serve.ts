@@ -27,7 +27,7 @@ function registerServe(command: CliCommand): void {
     return runServer(session, {
       role: 'serve',
       config,
-      welcome: (server) => {
+      printReady: (server) => {
         out.line(`Headworks ${io.version} is ready.`);
         out.facts([
           ['address', server.url],
@@ -62,7 +62,7 @@ function registerWorker(command: CliCommand): void {
     runServer(session, {
       role: 'worker',
       config: session.config(),
-      welcome: ({ url }) => {
+      printReady: ({ url }) => {
         session.out.line(`Headworks ${session.io.version} is running background jobs.`);
         session.out.facts([['health', `${url}/readyz`]]);
         session.out.line('Ctrl-C stops it.');
@@ -94,7 +94,7 @@ export interface ServerRun {
   /** Runs before the ready message; its result is part of the JSON output. */
   readonly prepare?: (server: RunningServer) => Promise<object>;
   /** Prints the ready message for a person. */
-  readonly welcome: (server: RunningServer) => void;
+  readonly printReady: (server: RunningServer) => void;
 }
 
 /** Runs until the signal aborts or the server stops by itself. Exit 0 after SIGTERM, 130 after Ctrl-C. */
@@ -109,8 +109,8 @@ export async function runServer(session: CliSession, run: ServerRun): Promise<Ex
   });
   if (server.newAdminToken !== null) session.redactor.add(server.newAdminToken);
   const prepared = await prepare(session, run, server);
-  if (prepared && out.isJson) out.jsonLine({ ...readyAnswer(run, server), ...prepared });
-  else if (prepared) run.welcome(server);
+  if (prepared && out.isJson) out.jsonLine({ ...readyMessage(run, server), ...prepared });
+  else if (prepared) run.printReady(server);
   await Promise.race([untilInterrupted(io), server.stopped]);
   // With --json the server's own log reports that it stops and has stopped.
   if (io.signal.aborted && !areLogsJson) out.note('Stopping; Ctrl-C again stops at once.');
@@ -140,7 +140,7 @@ export function noteBesideLogs({ io, out }: CliSession, config: Config, text: st
   out.note(JSON.stringify({ level: 'info', time, msg: text }));
 }
 
-function readyAnswer({ role, config }: ServerRun, { url, newAdminToken }: RunningServer): object {
+function readyMessage({ role, config }: ServerRun, { url, newAdminToken }: RunningServer): object {
   return {
     state: 'ready',
     role,

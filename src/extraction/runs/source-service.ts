@@ -44,14 +44,14 @@ export class SourceService {
 
   async change(id: string, change: SourceChange): Promise<ExtractionSource> {
     const source = await this.get(id);
-    refuseFromFile(source);
+    assertNotFromFile(source);
     return this.#change(source, this.#checked(changed(source, change)));
   }
 
   /** Its runs and its vault are kept. Fails with CONFLICT while it runs. */
   async remove(id: string): Promise<void> {
     const source = await this.get(id);
-    refuseFromFile(source);
+    assertNotFromFile(source);
     const [active] = await this.#deps.runs.list({
       source: source.name,
       states: ['queued', 'running'],
@@ -133,7 +133,7 @@ function changed(source: ExtractionSource, change: SourceChange): SourceDraft {
   });
 }
 
-function refuseFromFile({ name, isFromFile }: ExtractionSource): void {
+function assertNotFromFile({ name, isFromFile }: ExtractionSource): void {
   if (!isFromFile) return;
   throw new CoreError(
     'CONFLICT',

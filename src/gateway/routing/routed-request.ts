@@ -128,8 +128,8 @@ export function attemptTimeouts(
 ): AttemptTimeouts {
   const leftMs = routed.remainingMs();
   const configuredMs = configuredTimeout(routed, policy);
-  const isTight = leftMs / 2 < configuredMs;
-  const shareMs = isTight && hasOthers() ? leftMs / 2 : leftMs;
+  const isLimiting = leftMs / 2 < configuredMs;
+  const shareMs = isLimiting && hasOthers() ? leftMs / 2 : leftMs;
   const firstTokenMs = Math.min(configuredMs, shareMs);
   return {
     connectMs: Math.min(policy.connectMs, shareMs),

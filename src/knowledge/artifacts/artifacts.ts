@@ -254,12 +254,12 @@ function causeOf(
       ? `Its vector was made by ${result.method}, which is no longer the embedding model. `
       : failure;
   const isRetriedLater = failure !== '' && (step === 'read' || step === 'graph');
-  const next = isRetriedLater ? afterFailedJob : whatHappensNext[step];
+  const next = isRetriedLater ? afterFailedJob : nextSteps[step];
   return { cause: failure === '' ? 'NOT_TRIED' : 'JOB_FAILED', message: why + next };
 }
 
 /** Done by the jobs `knowledge.backfill` and `knowledge.reembed` of a running server. */
-const whatHappensNext: Readonly<Record<ChunkStep, string>> = {
+const nextSteps: Readonly<Record<ChunkStep, string>> = {
   index: 'It cannot be searched. Delete the artifact and ingest it again.',
   read: 'A running server reads it within five minutes.',
   embed: 'A running server embeds it within 15 minutes; until then search finds it by its words.',

@@ -214,9 +214,9 @@ function cutBefore(text: string, from: number, limit: number): number {
   let max = limit;
   while (estimateTokens(text, from, max) > maxUnitTokens) max = from + Math.floor((max - from) / 2);
   for (let at = max; at > from + 1; at--) if (isBlankAt(text, at - 1)) return at;
-  const isParted =
+  const splitsPair =
     (text.charCodeAt(max - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(max) & 0xfc00) === 0xdc00;
-  return isParted ? max - 1 : max;
+  return splitsPair ? max - 1 : max;
 }
 
 /**

@@ -129,8 +129,8 @@ function checkedText(given: string): string {
 function isBinary(text: string): boolean {
   const head = text.slice(0, 8_192);
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const strange = head.match(/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/g)?.length ?? 0;
-  return strange > 8 && strange > head.length / 20;
+  const controlCount = head.match(/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/g)?.length ?? 0;
+  return controlCount > 8 && controlCount > head.length / 20;
 }
 
 function checkedName(given: string, field: string): string {

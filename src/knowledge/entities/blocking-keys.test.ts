@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { supersededCause } from '../graph/graph.ts';
-import { refusedCause } from '../vectors/vector-index.ts';
+import { rejectedCause } from '../vectors/vector-index.ts';
 import { clueKeys, kindOfKey, nameKeys } from './blocking-keys.ts';
 import { cleanClues, identityOf } from './compare-clues.ts';
 import { unnamedEntityName } from './normalize.ts';
@@ -10,7 +10,7 @@ describe('stored strings', () => {
     expect(unnamedEntityName).toBe('(no visible name)');
     expect(cleanClues({ identity: 'looker#folder/7' }).notes).toEqual(['source id: looker#folder/7']);
     expect(identityOf('source id: looker#folder/7')).toBe('looker#folder/7');
-    expect(refusedCause).toBe('EMBEDDING_REFUSED');
+    expect(rejectedCause).toBe('EMBEDDING_REFUSED');
     expect(supersededCause).toBe('SUPERSEDED');
   });
 

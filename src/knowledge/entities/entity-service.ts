@@ -172,8 +172,8 @@ export class EntityService {
     a: EntityView,
     b: EntityView,
   ): Promise<Partial<Pick<EntityPair, 'confidence' | 'evidence'>>> {
-    const isAsItWas = [a, b].every(({ entityId }) => entityId === pair.entityA || entityId === pair.entityB);
-    if (isAsItWas) return {};
+    const isUnchanged = [a, b].every(({ entityId }) => entityId === pair.entityA || entityId === pair.entityB);
+    if (isUnchanged) return {};
     const { entities } = this.#deps;
     const one = await entities.known(a.spaceId, a.entityId);
     const other = await entities.known(b.spaceId, b.entityId);
@@ -230,7 +230,7 @@ async function assertNotMergedSince(merges: MergeStore, a: Entity, b: Entity, as
 
 /** The winner has the more complete name, else it is the older. */
 export function pickWinner(a: Entity, b: Entity): readonly [winner: Entity, loser: Entity] {
-  const merit = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
-  const difference = merit(a) - merit(b) || (a.entityId < b.entityId ? 1 : -1);
+  const completeness = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
+  const difference = completeness(a) - completeness(b) || (a.entityId < b.entityId ? 1 : -1);
   return difference > 0 ? [a, b] : [b, a];
 }

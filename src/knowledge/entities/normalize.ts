@@ -84,8 +84,8 @@ function personTokens(clean: string): readonly string[] {
   const [last = '', first = '', ...more] = withoutPossessive.split(',');
   const isSuffix = (word: string) => generations.has(word) || degrees.has(word);
   const firstWords = plainWords(first).split(' ').filter(Boolean);
-  const isTurned = firstWords.length > 0 && !firstWords.every(isSuffix);
-  const words = plainWords(isTurned ? [first, last, ...more].join(' ') : withoutPossessive)
+  const isSurnameFirst = firstWords.length > 0 && !firstWords.every(isSuffix);
+  const words = plainWords(isSurnameFirst ? [first, last, ...more].join(' ') : withoutPossessive)
     .split(' ')
     .filter((word) => !degrees.has(word));
   const start = words.findIndex((word) => !titles.has(word));

@@ -9,7 +9,7 @@ import { ingestDegradations, isFatalForJob } from '../degradations.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { Embedder } from '../vectors/embedders.ts';
 import type { UnembeddedChunk, VectorIndex } from '../vectors/vector-index.ts';
-import { refusedCause } from '../vectors/vector-index.ts';
+import { rejectedCause } from '../vectors/vector-index.ts';
 import type { IngestDeps } from './read-step.ts';
 
 type EmbedDeps = Pick<IngestDeps, 'embedders' | 'vectors' | 'ledger' | 'clock' | 'log'> & {
@@ -28,7 +28,7 @@ export const defaultBatchSize = 32;
 const maxFailures = 2;
 
 /** The embedder is available and rejects the text; other texts may be fine. */
-const isRefusal = (error: unknown): boolean =>
+const isRejection = (error: unknown): boolean =>
   error instanceof KnowledgeError && error.code === 'KNOWLEDGE_EMBEDDING_FAILED' && !error.isRetryable;
 
 /** The embedded text of a chunk: with the artifact's title, unless the text begins with it. */
@@ -85,7 +85,7 @@ async function embedBatch(
   signal: AbortSignal,
 ): Promise<readonly (Error | null)[]> {
   const failure = await embedAndStore(deps, embedder, chunks, signal);
-  if (!isRefusal(failure) || chunks.length === 1) return chunks.map(() => failure);
+  if (!isRejection(failure) || chunks.length === 1) return chunks.map(() => failure);
   const errors: (Error | null)[] = [];
   for (const chunk of chunks) errors.push(await embedAndStore(deps, embedder, [chunk], signal));
   return errors;
@@ -130,7 +130,7 @@ async function saveResults(
   const results = chunks.map(({ chunkId }, index): ChunkStepResult => {
     const error = errors[index] ?? null;
     if (error === null) return { chunkId, step: 'embed', status: 'completed', method: model };
-    const cause = isRefusal(error) ? refusedCause : kindOf(error);
+    const cause = isRejection(error) ? rejectedCause : kindOf(error);
     const message = `This chunk has no vector: ${messageOf(error)} Search finds it by its words; a repair embeds it.`;
     return { chunkId, step: 'embed', status: failedStatus, method: model, cause, message };
   });
@@ -250,7 +250,7 @@ async function reembedBatch(
 ): Promise<number> {
   const errors = await embedBatch(deps, embedder, chunks, signal);
   const embedded = chunks.filter((_, index) => errors[index] === null);
-  const outage = errors.find((error) => error !== null && !isRefusal(error));
+  const outage = errors.find((error) => error !== null && !isRejection(error));
   const failure = outage ?? (hasSuccess || embedded.length > 0 ? null : errors[0]);
   if (failure) {
     await saveResults(deps, embedder.model, embedded, []);

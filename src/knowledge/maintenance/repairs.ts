@@ -335,8 +335,8 @@ export function onModelsRecovered(clock: Clock, repair: () => void): (event: Emi
   let lastMs = Number.NEGATIVE_INFINITY;
   return ({ name, payload }) => {
     if (name === 'gateway:models-exhausted') wereExhausted = true;
-    const isAnswer = name === 'gateway:attempt-finished' && payload['outcome'] === 'success';
-    if (!isAnswer || !wereExhausted || clock.monotonic() - lastMs < minPauseMs) return;
+    const isResponse = name === 'gateway:attempt-finished' && payload['outcome'] === 'success';
+    if (!isResponse || !wereExhausted || clock.monotonic() - lastMs < minPauseMs) return;
     wereExhausted = false;
     lastMs = clock.monotonic();
     repair();

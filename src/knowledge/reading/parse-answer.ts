@@ -181,10 +181,10 @@ class AnswerReader {
     if (!fields) return this.#drop('event-no-object');
     const category = readCategory(fieldOf(fields, 'category type event_type kind'));
     if (category === null) return this.#drop('event-category-unknown');
-    const { evidence, refused } = this.#evidenceOf(fields);
+    const { evidence, rejected } = this.#evidenceOf(fields);
     const [first] = evidence;
     if (!first) return this.#drop('event-quote-not-in-text');
-    this.#drop('quote-not-in-text', refused);
+    this.#drop('quote-not-in-text', rejected);
     const subject = textField(fields, longestName, 'subject topic object about');
     const subjectRef = this.#refOf(subject, evidence);
     return {
@@ -199,24 +199,24 @@ class AnswerReader {
     };
   }
 
-  #evidenceOf(fields: Fields): { readonly evidence: ReadEvent['evidence']; readonly refused: number } {
+  #evidenceOf(fields: Fields): { readonly evidence: ReadEvent['evidence']; readonly rejected: number } {
     const { text, startChar } = this.#chunk;
     const given = listField(fields, 'evidence evidence_quote quote quotes evidence_quotes source_quote');
     const places = new Map<number, TextSpan>();
-    let refused = 0;
+    let rejected = 0;
     for (const one of this.#first(given, maxQuotes, 'quotes-too-many')) {
       const inner = fieldsOf(one);
       const quote = inner ? fieldOf(inner, 'quote text evidence span') : one;
       const place = typeof quote === 'string' ? this.#finder.find(quote) : null;
       if (place) places.set(place.start, quoteRange(text, place));
-      else refused += 1;
+      else rejected += 1;
     }
     const evidence = [...places.values()].map(({ start, end }) => ({
       quote: text.slice(start, end),
       startChar: startChar + start,
       endChar: startChar + end,
     }));
-    return { evidence, refused };
+    return { evidence, rejected };
   }
 
   /** Actors without a mention are dropped. */

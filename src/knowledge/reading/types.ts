@@ -78,7 +78,7 @@ export interface ReadEvent {
  * occur, an entry without a name or with an unknown category, an actor without a mention. Truncated: beyond the limits
  * of one reading.
  */
-export const refusalReasons = [
+export const rejectionReasons = [
   'mention-without-name',
   'mention-not-in-text',
   'event-no-object',
@@ -95,7 +95,7 @@ export const truncationReasons = [
 ] as const;
 
 export interface DroppedCount {
-  readonly reason: (typeof refusalReasons)[number] | (typeof truncationReasons)[number];
+  readonly reason: (typeof rejectionReasons)[number] | (typeof truncationReasons)[number];
   readonly count: number;
 }
 

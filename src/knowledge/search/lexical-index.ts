@@ -14,7 +14,7 @@ const b = 0.75;
 /** A term in the title counts again, with this share of its weight. */
 const titleWord = 0.5;
 /** Minimum number of chunks that are rescored. */
-const closely = 100;
+const minRescored = 100;
 /** Candidates for which frequent terms are looked up. */
 const candidates = 300;
 
@@ -52,7 +52,7 @@ export class LexicalIndex {
     if (known.size === 0 || (isExact && cannotMatch)) return [];
     const added = rescoreByProximity(words, phrases);
     const { rows } = await this.#database.query<Scored>(
-      scoring(space.spaceId, analyzed, Math.max(limit, closely), filter),
+      scoring(space.spaceId, analyzed, Math.max(limit, minRescored), filter),
       { signal },
     );
     return rows

@@ -19,7 +19,7 @@ const maxQueryLength = 10_000;
 export const maxPhrases = 8;
 
 const quoted = /"([^"]+)"|“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»/gu;
-const wordy = /[\p{L}\p{N}]/u;
+const letterOrDigit = /[\p{L}\p{N}]/u;
 
 /** Never fails: an unbalanced quote is an ordinary character. */
 export function parseQuery(text: string): ParsedQuery {
@@ -27,11 +27,11 @@ export function parseQuery(text: string): ParsedQuery {
   const query = text.slice(0, maxQueryLength).toWellFormed().replaceAll('\0', ' ');
   const phrases = [...query.matchAll(quoted)]
     .map((match) => match.slice(1).find((group) => group !== undefined) ?? '')
-    .filter((phrase) => wordy.test(phrase));
+    .filter((phrase) => letterOrDigit.test(phrase));
   return {
     words: query.replaceAll(/["“”„«»]/gu, ' '),
     phrases: phrases.slice(0, maxPhrases),
-    isExact: phrases.length > 0 && !wordy.test(query.replaceAll(quoted, ' ')),
+    isExact: phrases.length > 0 && !letterOrDigit.test(query.replaceAll(quoted, ' ')),
     droppedPhrases: Math.max(0, phrases.length - maxPhrases),
   };
 }

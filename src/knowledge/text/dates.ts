@@ -46,12 +46,12 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
   [
     new RegExp(`\\b(last|next|past|this|on|by|until|before)\\s{1,2}(${days.join('|')})\\b`, 'i'),
     ([, how = '', day = ''], base) =>
-      weekday(base, days.indexOf(day.toLowerCase()), howFar[how.toLowerCase()] ?? 0),
+      weekday(base, days.indexOf(day.toLowerCase()), dayShifts[how.toLowerCase()] ?? 0),
   ],
 ];
 
 const unitDays: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 };
-const howFar: Readonly<Record<string, number>> = { last: -7, past: -7, next: 0, this: 0 };
+const dayShifts: Readonly<Record<string, number>> = { last: -7, past: -7, next: 0, this: 0 };
 const spelled: Readonly<Record<string, number>> = { a: 1, one: 1, two: 2, three: 3, four: 4, six: 6 };
 const numberOf = (count: string): number => spelled[count.toLowerCase()] ?? Number(count);
 const monthOf = (name: string): number => months.indexOf(name.slice(0, 3).toLowerCase());

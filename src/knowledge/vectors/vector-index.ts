@@ -17,7 +17,7 @@ export interface UnembeddedChunk {
 }
 
 /** The cause of an embed step whose text the embedder rejected while it accepts others: only its repair tries again. */
-export const refusedCause = 'EMBEDDING_REFUSED';
+export const rejectedCause = 'EMBEDDING_REFUSED';
 
 /**
  * Up to this many vectors of a space are compared one by one: exact, and faster than skipping other spaces' vectors in
@@ -100,7 +100,7 @@ export class VectorIndex {
   ): Promise<readonly { readonly chunkId: number; readonly cosine: number }[]> {
     const allowed = allowedChunks(spaceId, filter);
     const by = (await this.#isSmall(spaceId, model)) ? null : indexedExpression(query.length);
-    const few = by === null || allowed === null ? null : await this.#few(allowed, signal);
+    const few = by === null || allowed === null ? null : await this.#fewEnough(allowed, signal);
     if (few !== null) return best(await this.cosines(spaceId, model, query, few, signal), limit);
     const passes = allowed === null ? sql`true` : sql`chunk_id in (${allowed})`;
     const input = { spaceId, model, query: literal(query), dimensions: query.length, limit, passes };
@@ -138,7 +138,7 @@ export class VectorIndex {
       where c.chunk_id > ${after} and r.is_latest
         and not exists (select from chunk_vector v where v.chunk_id = c.chunk_id and v.model = ${model})
         and not exists (select from chunk_step s where s.chunk_id = c.chunk_id and s.step = 'embed'
-          and s.method = ${model} and s.cause = ${refusedCause})
+          and s.method = ${model} and s.cause = ${rejectedCause})
       order by c.chunk_id limit ${limit}`);
     return rows;
   }
@@ -167,7 +167,7 @@ export class VectorIndex {
   }
 
   /** The chunks a filter allows, if few enough to compare one by one; an index scan would mostly skip others. */
-  async #few(allowed: Sql, signal: AbortSignal): Promise<readonly number[] | null> {
+  async #fewEnough(allowed: Sql, signal: AbortSignal): Promise<readonly number[] | null> {
     const { rows } = await this.#database.query<{ id: number }>(
       sql`select chunk_id as id from (${allowed}) as allowed limit ${this.#maxScanned + 1}`,
       { signal },

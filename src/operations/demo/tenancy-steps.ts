@@ -41,8 +41,8 @@ interface TenantResponse {
 
 function summaryOf({ name }: Tenant, responses: readonly TenantResponse[]): string {
   const own = responses.filter(({ tenant }) => tenant.name === name);
-  const refused = own.filter(({ status }) => status === 429);
-  return `${name}: ${own.length} at once, ${own.length - refused.length} admitted, ${refused.length} rejected with 429. ${refused[0]?.detail ?? ''}`.trim();
+  const rejected = own.filter(({ status }) => status === 429);
+  return `${name}: ${own.length} at once, ${own.length - rejected.length} admitted, ${rejected.length} rejected with 429. ${rejected[0]?.detail ?? ''}`.trim();
 }
 
 const maxResponseBytes = 10_000_000;

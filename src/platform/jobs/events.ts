@@ -68,7 +68,7 @@ export const jobEventSpecs = {
       help: 'Number of times the job store became unreachable while this process ran jobs.',
     },
   }),
-  'job:store-available': event<{ awayMs: number }>({
+  'job:store-available': event<{ downMs: number }>({
     level: 'info',
     message: 'The job store is reachable again; jobs continue.',
   }),
@@ -80,27 +80,27 @@ export type JobEventSpecs = typeof jobEventSpecs;
 export class StoreHealth {
   readonly #clock: Clock;
   readonly #events: Emitter<JobEventSpecs>;
-  #awaySince: number | undefined;
+  #downSince: number | undefined;
 
   constructor(clock: Clock, events: Emitter<JobEventSpecs>) {
     this.#clock = clock;
     this.#events = events;
   }
 
-  get isAway(): boolean {
-    return this.#awaySince !== undefined;
+  get isDown(): boolean {
+    return this.#downSince !== undefined;
   }
 
   failed(operation: string, error: unknown): void {
-    if (this.isAway) return;
-    this.#awaySince = this.#clock.monotonic();
+    if (this.isDown) return;
+    this.#downSince = this.#clock.monotonic();
     this.#events.emit('job:store-unavailable', { operation, cause: kindOf(error) });
   }
 
   succeeded(): void {
-    if (this.#awaySince === undefined) return;
-    const awayMs = Math.round(this.#clock.monotonic() - this.#awaySince);
-    this.#awaySince = undefined;
-    this.#events.emit('job:store-available', { awayMs });
+    if (this.#downSince === undefined) return;
+    const downMs = Math.round(this.#clock.monotonic() - this.#downSince);
+    this.#downSince = undefined;
+    this.#events.emit('job:store-available', { downMs });
   }
 }

@@ -201,7 +201,7 @@ export class CompletionWriter {
   /** The process ends: another one will find what cannot be written now, and run it again. */
   giveUp(): void {
     this.#hasGivenUp = true;
-    if (this.#health.isAway) this.#abandon();
+    if (this.#health.isDown) this.#abandon();
   }
 
   async #flush(): Promise<void> {

@@ -125,7 +125,7 @@ export class IoredisConnection implements RedisConnection {
   readonly #scripts: Readonly<Record<RedisSending, ScriptRunner>>;
   readonly #listeners = new Set<(state: RedisState) => void>();
   #state: RedisState = 'down';
-  #refusal: CoreError | undefined;
+  #unusable: CoreError | undefined;
 
   constructor(client: Redis, address: string, keyPrefix: string) {
     this.#client = client;
@@ -195,13 +195,13 @@ export class IoredisConnection implements RedisConnection {
   async inspect(): Promise<CoreError | undefined> {
     try {
       await this.#selectDatabase();
-      this.#refusal = unusableReason(await this.#client.info(), this.address);
+      this.#unusable = unusableReason(await this.#client.info(), this.address);
     } catch (error) {
-      this.#refusal = redisError(error, this.address);
+      this.#unusable = redisError(error, this.address);
     }
-    if (this.#refusal) this.#recheckLater();
+    if (this.#unusable) this.#recheckLater();
     else if (this.#client.status === 'ready') this.#change('up');
-    return this.#refusal;
+    return this.#unusable;
   }
 
   /** ioredis selects it too, but continues in database 0 when that fails. */
@@ -220,7 +220,7 @@ export class IoredisConnection implements RedisConnection {
 
   async #guarded<T>(work: () => Promise<T>): Promise<T> {
     if (this.#state === 'closed') throw unavailable(this.address, 'the connection was closed');
-    if (this.#state === 'down') throw this.#refusal ?? unavailable(this.address, 'there is no connection');
+    if (this.#state === 'down') throw this.#unusable ?? unavailable(this.address, 'there is no connection');
     try {
       return await work();
     } catch (error) {

@@ -42,10 +42,10 @@ export class FallbackRateWindow implements RateWindow {
   }
 
   /** Both must permit it, as for a grant. */
-  canLeave({ stamp, given, lateMs }: LateGrant): boolean {
+  canSendLate({ stamp, given, lateMs }: LateGrant): boolean {
     const { local, shared } = this.#options;
     const half = (index: 0 | 1) => ({ stamp: halfOf(stamp, index), given: halfOf(given, index), lateMs });
-    return (this.#isLocalOnly || shared.canLeave(half(0))) && local.canLeave(half(1));
+    return (this.#isLocalOnly || shared.canSendLate(half(0))) && local.canSendLate(half(1));
   }
 
   async exchange(request: WindowRequest): Promise<WindowReply> {

@@ -205,7 +205,7 @@ export class AdaptiveRateLimiter {
     if (!grant || !this.#unsent.delete(grant)) return true;
     const lateMs = this.#clock.monotonic() - grant.givenAt;
     if (lateMs <= lateAfterMs) return true;
-    if (!this.#window.canLeave({ stamp: grant.stamp, given: grant.given, lateMs })) return false;
+    if (!this.#window.canSendLate({ stamp: grant.stamp, given: grant.given, lateMs })) return false;
     // Reported to a shared window at once: a later report costs more of the rate.
     if (!this.#window.isLocal) {
       this.#sentLate = [...this.#sentLate, grant];

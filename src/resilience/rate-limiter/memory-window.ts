@@ -50,7 +50,7 @@ export class MemoryRateWindow implements LocalRateWindow {
     this.#clock = clock;
     this.#journal = journal;
     this.#windows = slidingWindows(limits);
-    // One more than a window has: `canLeave` compares with the others.
+    // One more than a window has: `canSendLate` compares with the others.
     this.#grants = new GrantRing(Math.max(...this.#windows.map(({ limit }) => limit)) + 1);
     this.#wallOffset = clock.now() - clock.monotonic();
     this.#effective = this.#effectiveWindows();
@@ -81,7 +81,7 @@ export class MemoryRateWindow implements LocalRateWindow {
   }
 
   /** As if the grant was given now: with everything that this and other processes were granted since. */
-  canLeave({ stamp, given }: LateGrant): boolean {
+  canSendLate({ stamp, given }: LateGrant): boolean {
     const decide = () => {
       this.#adjustForWallClock();
       this.#applyChanges();

@@ -70,7 +70,7 @@ export interface RateWindow {
    * The call of this grant is about to leave, late. True: it may, and the grant counts from now (in a window that is not local
    * from the next exchange). False: the grant is void, and another is needed.
    */
-  canLeave(grant: LateGrant): boolean;
+  canSendLate(grant: LateGrant): boolean;
 }
 
 /**

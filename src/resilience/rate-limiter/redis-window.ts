@@ -52,7 +52,7 @@ export class RedisRateWindow implements RateWindow {
     ]);
   }
 
-  canLeave({ lateMs }: LateGrant): boolean {
+  canSendLate({ lateMs }: LateGrant): boolean {
     return lateMs <= sharedValidityMs;
   }
 

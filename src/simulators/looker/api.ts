@@ -13,7 +13,7 @@ import {
   malformed,
   pageResponse,
   permanentFailure,
-  refused,
+  rateLimited,
   without,
 } from './responses.ts';
 import type { LookerSimulatorStats, SimulatorBehavior } from './types.ts';
@@ -135,7 +135,7 @@ export class LookerApi {
   }
 
   #rateLimited(waitMs: number): ApiResponse {
-    return refused(waitMs, this.#behavior.retryAfter, this.#deps.clock.now());
+    return rateLimited(waitMs, this.#behavior.retryAfter, this.#deps.clock.now());
   }
 
   #content(call: ApiCall, route: ContentRoute, token: string): Reply {

@@ -48,7 +48,7 @@ export const invalid = (problems: readonly FieldProblem[]): ApiResponse =>
     422,
   );
 
-export function refused(waitMs: number, style: RetryAfterStyle, now: number): ApiResponse {
+export function rateLimited(waitMs: number, style: RetryAfterStyle, now: number): ApiResponse {
   return { ...failed(429), headers: retryAfter(waitMs, style, now) };
 }
 

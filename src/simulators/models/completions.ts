@@ -144,12 +144,12 @@ export function completionEvents(parts: CompletionDetails): readonly string[] {
     eventOf({ id, object: 'chat.completion.chunk', created, model, choices, ...more });
   const delta = (value: object, finishReason: string | null = null) =>
     chunk([{ index: 0, delta: value, finish_reason: finishReason }]);
-  const wantsUsage = request.stream_options?.include_usage === true;
+  const includesUsage = request.stream_options?.include_usage === true;
   return [
     delta({ role: 'assistant', content: '' }),
     ...contentDeltas(id, completion).map((value) => delta(value)),
     delta({}, finishReasonOf(completion)),
-    ...(wantsUsage ? [chunk([], { usage: usageOf(request, completion) })] : []),
+    ...(includesUsage ? [chunk([], { usage: usageOf(request, completion) })] : []),
     eventOf('[DONE]'),
   ];
 }

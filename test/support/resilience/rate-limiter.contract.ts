@@ -43,8 +43,8 @@ export class LimiterWorld {
       return reply.finally(() => this.#inFlight--);
     };
     const { limits, isLocal } = window;
-    const canLeave: RateWindow['canLeave'] = (grant) => window.canLeave(grant);
-    return new AdaptiveRateLimiter({ limits, isLocal, exchange, canLeave }, this.clock);
+    const canSendLate: RateWindow['canSendLate'] = (grant) => window.canSendLate(grant);
+    return new AdaptiveRateLimiter({ limits, isLocal, exchange, canSendLate }, this.clock);
   }
 
   async advance(ms: number): Promise<void> {

@@ -173,12 +173,12 @@ function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean
   if (!areCapitals && own.some((word) => isCapitals(word) || isMixedCase(word.text))) return false;
   if (own.some(({ lower }) => roleWords.has(lower) || departments.has(lower) || sharedNames.has(lower)))
     return false;
-  if (isThings(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
+  if (isThingWord(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
   // The first word decides: a given name qualifies, a common word does not.
   return isGivenName(first.lower) || !isKnownOtherwise(first, lowercaseWords);
 }
 
-const isThings = (word: string): boolean =>
+const isThingWord = (word: string): boolean =>
   thingEndings.has(word) ||
   projectEndings.has(word) ||
   organizationEndings.has(word) ||
@@ -207,7 +207,7 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
   if (first.isNext && articles.has(words[at - 1]?.lower ?? '')) return false;
   const next = words[at + own.length];
   const afterNext = words[at + own.length + 1];
-  const areStrange = own.every((word) => particles.has(word.lower) || !isPlain(word, lowercaseWords));
+  const areUncommon = own.every((word) => particles.has(word.lower) || !isPlain(word, lowercaseWords));
   if (next?.isNext) {
     if (personVerbs.has(next.lower) || next.lower === 'who') return true;
     if (next.lower === 'will' && personActionVerbs.has(afterNext?.lower ?? '')) return true;
@@ -215,7 +215,7 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
     if (next.lower === 'to' && first.isFirst && personActionVerbs.has(afterNext?.lower ?? '')) return true;
   }
   if (isRole(positionBehind(text, last.end).role ?? '')) return true;
-  if (!areStrange) return false;
+  if (!areUncommon) return false;
   if (honorifics.has(words[at - 1]?.lower ?? '')) return true;
   // "DMITRI VOLKOV: we will …"; labels contain a common word, and titles are followed by a capital letter.
   if (first.isFirst && /^: (?:\p{Ll}|I\b|We\b)/u.test(text.slice(last.end, last.end + 5))) return true;

@@ -42,9 +42,9 @@ export function translateError(error: unknown, target: string): unknown {
     if (unavailableStates.test(fields.sqlState)) return unavailable(target, fields.message, error);
     if (fields.sqlState === '57014') return statementStopped(error);
     if (fields.sqlState === '25P03') return idleTooLong(error);
-    return refusal(fields.sqlState, target, error) ?? new SqlError(fields);
+    return rejectedConnection(fields.sqlState, target, error) ?? new SqlError(fields);
   }
-  if (isAway(error)) return unavailable(target, shortText(error), error);
+  if (isUnavailable(error)) return unavailable(target, shortText(error), error);
   return error;
 }
 
@@ -59,7 +59,7 @@ export function translateConnectError(error: unknown, target: string): CoreError
   );
 }
 
-function refusal(sqlState: string, target: string, cause: unknown): CoreError | undefined {
+function rejectedConnection(sqlState: string, target: string, cause: unknown): CoreError | undefined {
   switch (sqlState) {
     case '28P01':
       return unusable(
@@ -121,7 +121,7 @@ function idleTooLong(cause: unknown): CoreError {
   );
 }
 
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   return (code !== undefined && unavailableCodes.has(code)) || unavailableTexts.test(messageOf(error));
 }

@@ -179,7 +179,7 @@ class ServerHealth {
       try {
         await probe();
         log.info('The PostgreSQL server is reachable again.', {
-          awayMs: Math.round(clock.monotonic() - since),
+          downMs: Math.round(clock.monotonic() - since),
         });
         state.set('up');
         return;
@@ -278,7 +278,7 @@ class ServerSession implements Session {
   #markLost(error: CoreError): void {
     if (this.#lostBy) return;
     this.#lostBy = error;
-    if (isAway(error)) this.#deps.onFailure(error);
+    if (isUnavailable(error)) this.#deps.onFailure(error);
   }
 
   #destroy(): void {
@@ -287,7 +287,7 @@ class ServerSession implements Session {
   }
 }
 
-const isAway = (error: unknown) => error instanceof CoreError && error.code === 'STATE_UNAVAILABLE';
+const isUnavailable = (error: unknown) => error instanceof CoreError && error.code === 'STATE_UNAVAILABLE';
 
 function toQuery(command: Command): string | pg.QueryConfig {
   if (command.kind === 'script') return command.text;

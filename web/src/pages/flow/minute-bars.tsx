@@ -26,17 +26,17 @@ export function MinuteBars({ all, bad = [] }: MinuteBarsProps) {
       <path className={classes['ground']} d={`M0 ${height - 0.5}h${width}`} />
       {bars.map((count, index) => {
         const x = width - (bars.length - index) * step;
-        const tall = (count / max) * (height - 2);
-        const wrongTall = ((wrong[index] ?? 0) / max) * (height - 2);
+        const barHeight = (count / max) * (height - 2);
+        const failedHeight = ((wrong[index] ?? 0) / max) * (height - 2);
         return count === 0 ? null : (
           <g key={x}>
-            <rect x={x} y={height - 1 - tall} width={step * 0.75} height={tall} />
+            <rect x={x} y={height - 1 - barHeight} width={step * 0.75} height={barHeight} />
             <rect
               className={classes['wrong']}
               x={x}
-              y={height - 1 - wrongTall}
+              y={height - 1 - failedHeight}
               width={step * 0.75}
-              height={wrongTall}
+              height={failedHeight}
             />
           </g>
         );

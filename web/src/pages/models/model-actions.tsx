@@ -7,7 +7,7 @@ import { formatDuration } from '../../components/format.ts';
 import { withLocalTimes } from '../../components/time-texts.ts';
 
 export function ModelActions({ model }: { readonly model: Model }) {
-  const cool = useAction(
+  const setCooldown = useAction(
     (amount: number) =>
       api('PATCH /api/v1/models/:id/availability', {
         params: { id: model.id },
@@ -40,11 +40,11 @@ export function ModelActions({ model }: { readonly model: Model }) {
         Probe model
       </Button>
       {model.cooldowns.length > 0 ? (
-        <Button size="xs" loading={cool.isRunning} onClick={() => cool.run(0)}>
+        <Button size="xs" loading={setCooldown.isRunning} onClick={() => setCooldown.run(0)}>
           Clear cooldown
         </Button>
       ) : (
-        <Button size="xs" variant="default" loading={cool.isRunning} onClick={() => cool.run(600)}>
+        <Button size="xs" variant="default" loading={setCooldown.isRunning} onClick={() => setCooldown.run(600)}>
           Set cooldown (10 min)
         </Button>
       )}

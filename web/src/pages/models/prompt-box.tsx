@@ -21,7 +21,7 @@ interface Tried {
 
 export function PromptBox() {
   const [prompt, setPrompt] = useState('');
-  const [answer, setAnswer] = useState<PromptCompletion | null>(null);
+  const [completion, setCompletion] = useState<PromptCompletion | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [tried, setTried] = useState<readonly Tried[]>([]);
@@ -41,10 +41,10 @@ export function PromptBox() {
     requestId.current = `dashboard-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
     setBusy(true);
     setTried([]);
-    setAnswer(null);
+    setCompletion(null);
     setProblem(null);
     try {
-      setAnswer(
+      setCompletion(
         await callApi(transport(requestId.current), 'POST /api/v1/prompts/process', { body: { prompt } }),
       );
     } catch (error) {
@@ -84,15 +84,15 @@ export function PromptBox() {
             {problem}
           </Alert>
         )}
-        {answer === null ? null : (
+        {completion === null ? null : (
           <Alert
             color="teal"
-            title={`${answer.selected_model} responded in ${formatDuration(answer.response_time_seconds * 1_000)}${
-              answer.attempts === 1 ? '' : `, after ${answer.attempts} attempts`
+            title={`${completion.selected_model} responded in ${formatDuration(completion.response_time_seconds * 1_000)}${
+              completion.attempts === 1 ? '' : `, after ${completion.attempts} attempts`
             }`}
           >
             <Text size="sm" style={{ whiteSpace: 'pre-wrap' }}>
-              {answer.response}
+              {completion.response}
             </Text>
           </Alert>
         )}

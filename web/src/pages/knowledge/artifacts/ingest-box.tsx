@@ -53,7 +53,7 @@ export function IngestBox() {
           or drop one here: text, Markdown, HTML, PDF, DOCX, mail, JSON, CSV, XML
         </Text>
       </Group>
-      {isOpen ? <PasteForm isRunning={ingest.isRunning} onBring={(pasted) => ingest.run(pasted)} /> : null}
+      {isOpen ? <PasteForm isRunning={ingest.isRunning} onIngest={(pasted) => ingest.run(pasted)} /> : null}
     </Paper>
   );
 }
@@ -65,10 +65,10 @@ interface Pasted {
 
 function PasteForm({
   isRunning,
-  onBring,
+  onIngest,
 }: {
   readonly isRunning: boolean;
-  readonly onBring: (pasted: Pasted) => void;
+  readonly onIngest: (pasted: Pasted) => void;
 }) {
   const [text, setText] = useState('');
   const [title, setTitle] = useState('');
@@ -76,7 +76,7 @@ function PasteForm({
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        onBring({ text, title });
+        onIngest({ text, title });
       }}
     >
       <TextInput
@@ -109,9 +109,9 @@ function useIngest() {
   const address = useAddress();
   const [, go] = useLocation();
   return useAction(
-    async (brought: Pasted | File) => {
+    async (chosen: Pasted | File) => {
       const accepted = await inSpace(spaceRef, 'POST /api/v1/knowledge/artifacts', {
-        body: await bodyOf(brought),
+        body: await bodyOf(chosen),
       });
       go(address(`/artifacts/${accepted.id}`));
       return accepted;
@@ -123,13 +123,13 @@ function useIngest() {
   );
 }
 
-async function bodyOf(brought: Pasted | File): Promise<ApiInput<'POST /api/v1/knowledge/artifacts'>['body']> {
-  if (brought instanceof File)
+async function bodyOf(chosen: Pasted | File): Promise<ApiInput<'POST /api/v1/knowledge/artifacts'>['body']> {
+  if (chosen instanceof File)
     return {
-      file: { name: brought.name, media_type: brought.type, content: await base64Of(brought) },
-      source_id: brought.name,
+      file: { name: chosen.name, media_type: chosen.type, content: await base64Of(chosen) },
+      source_id: chosen.name,
     };
-  const { text, title } = brought;
+  const { text, title } = chosen;
   return { text, ...(title.trim() === '' ? {} : { title: title.trim() }) };
 }
 

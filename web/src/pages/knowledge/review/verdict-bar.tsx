@@ -12,14 +12,14 @@ const answers: readonly { readonly verdict: Verdict; readonly label: string; rea
 
 export function VerdictBar({ reviewing }: { readonly reviewing: Reviewing }) {
   const { session, current, verdict, isUndoing, answer, move, undo } = reviewing;
-  const canAnswer = current !== null && verdict === null;
+  const canDecide = current !== null && verdict === null;
   return (
     <Group gap="xs" role="group" aria-label="Verdict">
       {answers.map(({ verdict: each, label, key }) => (
         <Button
           key={each}
           variant={each === 'same' ? 'filled' : 'default'}
-          disabled={!canAnswer}
+          disabled={!canDecide}
           aria-keyshortcuts={key}
           rightSection={
             <Kbd size="xs" visibleFrom="sm">
