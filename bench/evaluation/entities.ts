@@ -93,7 +93,7 @@ export async function evaluateEntities(
   const random = seededRandom(parts.seed ?? 20_260_301);
   const counts = parts.counts ?? { people: 200, companies: 60 };
   const records = generateNames(random, counts, nicknames[0] ?? shortFormsByDefault);
-  const generated = (['person', 'org'] as const).map((type) => ({
+  const generated = (['person', 'organization'] as const).map((type) => ({
     name: type === 'person' ? 'generated people' : 'generated companies',
     records: records.filter((record) => record.type === type),
   }));

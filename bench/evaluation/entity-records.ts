@@ -72,7 +72,7 @@ export function recordsOf({ header, rows }: Table): readonly NameRecord[] {
       : (wholeNameColumns.map(cell).find(Boolean) ?? '');
     const id = header.includes('truth') ? cell('truth') : cell('rec_id').replace(/-(org|dup-\d+)$/, '');
     const isPerson = parts.some(Boolean) || cell('type') !== 'org';
-    return { truth: id, type: isPerson ? 'person' : 'org', name, clues: cluesOf(header, row) };
+    return { truth: id, type: isPerson ? 'person' : 'organization', name, clues: cluesOf(header, row) };
   });
 }
 

@@ -209,5 +209,5 @@ function companyRecords(draw: Draw, { truth, name, form }: Company): readonly Na
   return draw
     .shuffled(ways)
     .slice(0, 4)
-    .map((way) => ({ truth, type: 'org', name: way, clues: {} }));
+    .map((way) => ({ truth, type: 'organization', name: way, clues: {} }));
 }

@@ -36,10 +36,6 @@ export async function allEntities({ space, entities }: GraphDeps): Promise<reado
   }
 }
 
-const typeNames: Readonly<Record<string, string>> = { organization: 'org' };
-/** Our canonical name. */
-export const typeOf = (type: string): string => typeNames[type.toLowerCase()] ?? type.toLowerCase();
-
 export interface GraphFigures {
   readonly connectionF1: number;
   readonly documentF1: number;
@@ -99,7 +95,7 @@ function findSeeds(
     const truth = data.allEntities.find((entity) => entity.id === id);
     if (!truth) return [];
     const mostSimilar = known
-      .filter(({ entity }) => entity.type === typeOf(truth.type))
+      .filter(({ entity }) => entity.type === truth.type.toLowerCase())
       .map((one) => ({ one, likeness: nameLikeness(one.entity.canonicalName, truth.name) }))
       .filter(({ likeness }) => likeness > 0)
       .sort((a, b) => b.likeness - a.likeness)[0];

@@ -19,7 +19,7 @@ import { rankingFigures } from './metrics.ts';
 import type { NurData, TrueEvent } from './nur-data.ts';
 import { readNurData } from './nur-data.ts';
 import type { GraphFigures, Known } from './nur-graph.ts';
-import { allEntities, scoreGraph, typeOf } from './nur-graph.ts';
+import { allEntities, scoreGraph } from './nur-graph.ts';
 import type { Score } from './nur-scores.ts';
 import { matchAll, nameLikeness, quoteOverlap, textLikeness, together } from './nur-scores.ts';
 import type { NurDeps } from './services.ts';
@@ -81,7 +81,7 @@ function scoreEntities(
   uids: ReadonlyMap<string, string>,
   known: readonly Known[],
 ): NurFigures['entities'] {
-  const judged = new Set(data.allEntities.map(({ type }) => typeOf(type)));
+  const judged = new Set(data.allEntities.map(({ type }) => type.toLowerCase()));
   const strict: Score[] = [];
   const byName: Score[] = [];
   for (const [uid, path] of uids) {
@@ -91,7 +91,7 @@ function scoreEntities(
     const ofTypes = found.filter(({ type }) => judged.has(type));
     strict.push(
       matchAll(ofTypes, expected, ({ canonicalName, type }, { name, type: trueType }) =>
-        type === typeOf(trueType) ? nameLikeness(canonicalName, name) : 0,
+        type === trueType.toLowerCase() ? nameLikeness(canonicalName, name) : 0,
       ),
     );
     byName.push(

@@ -151,7 +151,7 @@ describe('search', () => {
       entities: Array.from({ length: entities }, () => ({
         id: entityId,
         name: 'n',
-        type: 'org',
+        type: 'organization',
         mentions: 1,
       })),
     });

@@ -98,7 +98,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
   it('keeps a pair open for a name of unknown type and creates no duplicate', async () => {
     const at = entityWorld(world);
     const space = await world.space();
-    const [alice, acme] = await first(at, space, 'Alice Chen', { name: 'Acme Corporation', type: 'org' });
+    const [alice, acme] = await first(at, space, 'Alice Chen', { name: 'Acme Corporation', type: 'organization' });
     const unknown = (name: string) => ({ name, type: 'other' as const });
     const { results } = await at.read(space, [unknown('Alice Chen'), unknown('Acme Corp.')]);
     expect(results).toMatchObject([
@@ -110,7 +110,7 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
     expect(again).toEqual(results.map(({ entityId }) => entityId));
     // In the other order as well.
     await first(at, space, unknown('Zenith Ltd'), unknown('Bob Smith'));
-    const known = await at.read(space, ['Smith, Bob', { name: 'Zenith Limited', type: 'org' }]);
+    const known = await at.read(space, ['Smith, Bob', { name: 'Zenith Limited', type: 'organization' }]);
     for (const result of known.results)
       expect(result).toMatchObject({ isNew: true, uncertainMatch: expect.any(String) as string });
   });

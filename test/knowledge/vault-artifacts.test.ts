@@ -144,7 +144,7 @@ it('finds people, folders, models and explores in a Looker vault, and no person 
   for (const name of people)
     for (const word of name.split(/[ ,.]+/).filter(({ length }) => length > 1)) expect(parts).toContain(word);
   const field = /\b(?:id|at|url|name|count|can|is|show|created|updated|label|type|fields?|title|status)\b/i;
-  for (const type of ['person', 'org', 'project', 'place', 'other'])
+  for (const type of ['person', 'organization', 'project', 'place', 'other'])
     for (const name of await namesOf(type)) expect(name).not.toMatch(field);
   const [user = ''] = users;
   const [known] = await services.entities.list({ spaceId: space.spaceId, name: user, limit: 1 });

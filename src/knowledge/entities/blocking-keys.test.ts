@@ -18,7 +18,7 @@ describe('stored strings', () => {
     expect(nameKeys('Alice Chen', 'person').stored).toEqual(
       expect.arrayContaining(['i:a chen', 's:alice chen', 'w:chen', 'i:h achen', 'p:a che']),
     );
-    expect(nameKeys('Acme Foods GmbH', 'org').stored).toContain('s:o acmefoods');
+    expect(nameKeys('Acme Foods GmbH', 'organization').stored).toContain('s:o acmefoods');
     expect(nameKeys('Project Phoenix', 'project').stored).toContain('s:t phoenix');
     expect(clueKeys(['a@acme.com'], ['source id: looker#folder/7', 'phone: 5550100'])).toEqual([
       'd:looker#folder/7',

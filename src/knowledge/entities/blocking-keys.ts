@@ -111,7 +111,7 @@ function otherKeys(name: string): NameKeys {
 
 const keysOf: Readonly<Record<EntityType, (name: string) => NameKeys>> = {
   person: personKeys,
-  org: organizationKeys,
+  organization: organizationKeys,
   project: thingKeys,
   object: thingKeys,
   place: thingKeys,

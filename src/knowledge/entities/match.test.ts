@@ -313,8 +313,8 @@ describe('a contradiction (T5)', () => {
     ['project', 'Inbound Routing', 'Outbound Routing'],
     ['object', 'Revenue Dashboard', 'Revenue Report'],
     ['object', 'Revenue Report', 'Revenue Team'],
-    ['org', 'Bank of North Dakota', 'Bank of South Dakota'],
-    ['org', 'First Credit Union', 'Third Credit Union'],
+    ['organization', 'Bank of North Dakota', 'Bank of South Dakota'],
+    ['organization', 'First Credit Union', 'Third Credit Union'],
   ] as const)('between things: %s %s, %s', (type, a, b) => {
     for (const [one, other] of [
       [a, b],
@@ -329,14 +329,14 @@ describe('a contradiction (T5)', () => {
   });
 
   it('is not a typo between two words of the dictionary', () => {
-    const org = (name: string) => profile(name, {}, 'org');
+    const org = (name: string) => profile(name, {}, 'organization');
     expect(verdict(org('Harbor Food Trading'), org('Harbor Foot Trading'))).toBe('different');
     expect(verdict(org('Harbor Castellan Trading'), org('Harbor Castelan Trading'))).toBe('same');
   });
 });
 
 describe('names of companies and things', () => {
-  const org = (name: string) => profile(name, {}, 'org');
+  const org = (name: string) => profile(name, {}, 'organization');
   const thing = (name: string) => profile(name, {}, 'project');
 
   it('consider legal forms, acronyms, word order and numbers', () => {

@@ -142,7 +142,7 @@ const isWholeName = ({ relation }: NameComparison): boolean => relation === 'sam
 export function compareNames(type: EntityType, a: string, b: string): NameComparison {
   if (type === 'person') return comparePersonNames(a, b);
   if (type === 'place') return comparePlaceNames(a, b);
-  return type === 'org' ? compareOrganizationNames(a, b) : compareThingNames(a, b);
+  return type === 'organization' ? compareOrganizationNames(a, b) : compareThingNames(a, b);
 }
 
 /**

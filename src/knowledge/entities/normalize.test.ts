@@ -23,10 +23,10 @@ describe('normalizeName', () => {
   });
 
   it('unifies company forms and keeps them', () => {
-    expect(normalizeName('Acme Corporation', 'org')).toBe('acme corp');
-    expect(normalizeName('ACME, Corp.', 'org')).toBe('acme corp');
-    expect(normalizeName('Acme GmbH', 'org')).toBe('acme gmbh');
-    expect(normalizeName('Smith & Sons', 'org')).toBe('smith and sons');
+    expect(normalizeName('Acme Corporation', 'organization')).toBe('acme corp');
+    expect(normalizeName('ACME, Corp.', 'organization')).toBe('acme corp');
+    expect(normalizeName('Acme GmbH', 'organization')).toBe('acme gmbh');
+    expect(normalizeName('Smith & Sons', 'organization')).toBe('smith and sons');
   });
 
   it('keeps distinctive characters: trailing signs, other scripts, emoji', () => {

@@ -69,7 +69,7 @@ export function nameTokens(name: string, type: EntityType): readonly string[] {
       ? personTokens(clean)
       : plainWords(clean)
           .split(' ')
-          .map((word) => (type === 'org' ? (companyForms.get(word) ?? word) : word));
+          .map((word) => (type === 'organization' ? (companyForms.get(word) ?? word) : word));
   const words = tokens.filter(Boolean);
   if (words.length > 0) return words;
   const symbols = clean.toLowerCase().replaceAll(' ', '');

@@ -51,7 +51,7 @@ const good = {
       organization: null,
       email: 'ANA@x.org',
     },
-    { name: 'Acme GmbH', canonical_name: 'Acme GmbH', type: 'org' },
+    { name: 'Acme GmbH', canonical_name: 'Acme GmbH', type: 'organization' },
   ],
   events: [
     {
@@ -87,7 +87,7 @@ describe('the model reader', () => {
           endChar: 113,
           method: 'model',
         },
-        { surfaceForm: 'Acme GmbH', type: 'org' },
+        { surfaceForm: 'Acme GmbH', type: 'organization' },
       ],
       events: [
         {
@@ -121,7 +121,7 @@ describe('the model reader', () => {
       JSON.stringify({
         Entities: good.mentions.map(({ name, type, canonical_name: full }) => ({
           text: name,
-          label: type === 'org' ? 'ORGANIZATION' : 'PERSON',
+          label: type === 'organization' ? 'ORGANIZATION' : 'PERSON',
           fullName: full,
         })),
         Events: [
@@ -406,10 +406,10 @@ describe('types that a model invents', () => {
     ['B-PER', 'person'],
     ['person (engineer)', 'person'],
     [['person', 'author'], 'person'],
-    ['team', 'org'],
-    ['company', 'org'],
-    ['Companies', 'org'],
-    ['ORGANIZATION_NAME', 'org'],
+    ['team', 'organization'],
+    ['company', 'organization'],
+    ['Companies', 'organization'],
+    ['ORGANIZATION_NAME', 'organization'],
     ['product', 'project'],
     ['Software / Tool', 'object'],
     ['database', 'object'],

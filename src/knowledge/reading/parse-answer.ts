@@ -321,7 +321,8 @@ const categories = synonyms<EventCategory>({
 const types = synonyms<EntityType>({
   person:
     'people human individual per pers employee user name personname fullname colleague contact man woman speaker author participant attendee stakeholder staff character',
-  org: 'organization organisation company team department institution group vendor customer corporation business enterprise firm agency startup supplier partner competitor client university school bank government committee board division unit squad brand organizationname companyname',
+  organization:
+    'org organisation company team department institution group vendor customer corporation business enterprise firm agency startup supplier partner competitor client university school bank government committee board division unit squad brand organizationname companyname',
   project:
     'initiative product program programme campaign workstream feature epic sprint release effort projectname',
   object:

@@ -186,11 +186,11 @@ describe('the rules reader on mentions', () => {
   });
 
   it.each([
-    ['We signed with Snowcastle GmbH today', 'org', ['Snowcastle GmbH']],
-    ['Our customer Northwind is unhappy', 'org', ['Northwind']],
-    ['She works at Halvorsen Shipping now', 'org', ['Halvorsen Shipping']],
-    ['The University of Oxford and DataSoft agreed', 'org', ['University of Oxford', 'DataSoft']],
-    ['Vendor Q raised the price', 'org', ['Vendor Q']],
+    ['We signed with Snowcastle GmbH today', 'organization', ['Snowcastle GmbH']],
+    ['Our customer Northwind is unhappy', 'organization', ['Northwind']],
+    ['She works at Halvorsen Shipping now', 'organization', ['Halvorsen Shipping']],
+    ['The University of Oxford and DataSoft agreed', 'organization', ['University of Oxford', 'DataSoft']],
+    ['Vendor Q raised the price', 'organization', ['Vendor Q']],
     ['The office in Lisbon moved to San Francisco', 'place', ['Lisbon', 'San Francisco']],
     ['We plan the invoice rewrite and Project Apollo', 'project', ['invoice rewrite', 'Project Apollo']],
     ['Our new and updated plan. The old one. It was done.', 'project', []],

@@ -1,6 +1,6 @@
 // The result of reading a chunk: mentions, and events with evidence.
 
-export const entityTypes = ['person', 'org', 'project', 'object', 'place', 'other'] as const;
+export const entityTypes = ['person', 'organization', 'project', 'object', 'place', 'other'] as const;
 export type EntityType = (typeof entityTypes)[number];
 
 export const eventCategories = [

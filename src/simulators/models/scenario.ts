@@ -80,7 +80,7 @@ const knownName = z.strictObject({
   name: z.string().min(2),
   /** Other spellings of it. */
   aliases: z.array(z.string().min(2)).default([]),
-  type: z.enum(['person', 'org', 'project', 'object', 'place', 'other']),
+  type: z.enum(['person', 'organization', 'project', 'object', 'place', 'other']),
   role: z.string().optional(),
   organization: z.string().optional(),
   email: z.string().optional(),

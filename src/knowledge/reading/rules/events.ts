@@ -108,7 +108,7 @@ const evidenceOf = (text: string, { start, end }: TextSpan): ReadEvent['evidence
   endChar: end,
 });
 
-const subjectTypes = new Set(['project', 'org', 'object']);
+const subjectTypes = new Set(['project', 'organization', 'object']);
 
 const roles: Readonly<Record<EventCategory, ActorRole>> = {
   Commitment: 'owner',

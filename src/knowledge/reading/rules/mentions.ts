@@ -91,7 +91,7 @@ function withEmployers(text: string, found: readonly FoundMention[]): readonly F
     // Clues next to the mention override clues from elsewhere in the document.
     const here = positionBehind(text, mention.end);
     const isEmployed =
-      next?.type === 'org' &&
+      next?.type === 'organization' &&
       next.start - mention.end < 50 &&
       isEmployedBy(text.slice(mention.end, next.start));
     const employer = isEmployed ? { organization: next.name } : {};
@@ -241,8 +241,8 @@ class MentionFinder {
     // "University of Oxford"
     const isInstitution = institutions.has(first.lower) && own[1]?.lower === 'of';
     if (own.length > 1 && (organizationEndings.has(last.lower) || isInstitution))
-      return { type: 'org', confidence: 0.5 };
-    if (kind === 'organization') return { type: 'org', confidence: 0.5 };
+      return { type: 'organization', confidence: 0.5 };
+    if (kind === 'organization') return { type: 'organization', confidence: 0.5 };
     if (kind === 'place') return { type: 'place', confidence: 0.45 };
     if (honorifics.has(this.#words[at - 1]?.lower ?? '') && !isEveryday(last.lower))
       return { type: 'person', confidence: 0.5 };
@@ -250,12 +250,12 @@ class MentionFinder {
     if (lead && isNamed)
       // "Vendor X": one to three letters are not a name by themselves.
       return own.length === 1 && isShort(first.text)
-        ? { type: 'org', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
-        : { type: 'org', confidence: 0.45 };
+        ? { type: 'organization', confidence: 0.4, start: lead.isCapital ? lead.start : first.start }
+        : { type: 'organization', confidence: 0.45 };
     if (isInitialed(own, lowercaseWords) || looksLikeFullName(own, lowercaseWords))
       return { type: 'person', confidence: 0.5 };
     if (isNamed && organizationPhrases.test(this.#text.slice(Math.max(0, first.start - 40), first.start)))
-      return { type: 'org', confidence: 0.4 };
+      return { type: 'organization', confidence: 0.4 };
     return own.length === 1 ? this.#judgeOne(at, first) : this.#judgeSeveral(at, own);
   }
 
@@ -273,7 +273,7 @@ class MentionFinder {
     if (roleWords.has(word.lower)) return null;
     if (isMixed(word.text))
       return organizationTails.test(word.text)
-        ? { type: 'org', confidence: 0.4 }
+        ? { type: 'organization', confidence: 0.4 }
         : { type: 'object', confidence: 0.35 };
     const mayBePerson =
       word.text.length > 2 &&

@@ -410,7 +410,7 @@ create index chunk_vector_space on chunk_vector (space_id, model);
 create table entity (
   entity_id uuid primary key,
   space_id integer not null references knowledge_space on delete cascade,
-  entity_type text not null check (entity_type in ('person', 'org', 'project', 'object', 'place', 'other')),
+  entity_type text not null check (entity_type in ('person', 'organization', 'project', 'object', 'place', 'other')),
   canonical_name text not null,
   normalized_name text not null,
   role text,

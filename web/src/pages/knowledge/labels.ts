@@ -12,7 +12,7 @@ type Step = keyof Artifact['status']['steps'];
 
 export const entityTypeLabels: Readonly<Record<EntityType, string>> = {
   person: 'person',
-  org: 'organization',
+  organization: 'organization',
   project: 'project',
   object: 'thing',
   place: 'place',

@@ -17,7 +17,7 @@ export interface GraphColors {
 /** Color names of the theme. */
 export const typeColors: Readonly<Record<EntityType, string>> = {
   person: 'blue',
-  org: 'grape',
+  organization: 'grape',
   project: 'teal',
   object: 'cyan',
   place: 'lime',
