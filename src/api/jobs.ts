@@ -1,6 +1,6 @@
 // Background jobs.
 import { z } from 'zod';
-import { count, instant, listOf, pageSize } from './fields.ts';
+import { after, count, instant, listOf, next, pageSize } from './fields.ts';
 import { operation } from './operation.ts';
 
 const state = z.enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped']);
@@ -43,8 +43,9 @@ export const jobsApi = {
       name: name.optional().describe('Only jobs of this kind.'),
       state: listOf(state).optional().describe('One or several states, separated by commas.'),
       limit: pageSize(500, 100),
+      after,
     }),
-    output: z.object({ jobs: z.array(Job) }).meta({ id: 'Jobs' }),
+    output: z.object({ jobs: z.array(Job), next }).meta({ id: 'Jobs' }),
   }),
 
   count: operation('GET /api/v1/jobs/counts', {

@@ -90,6 +90,8 @@ export interface JobFilter {
   readonly name?: string;
   readonly states?: readonly JobState[];
   readonly limit?: number;
+  /** Only jobs after this one (its id) in the list, which is newest first. None when there is no such job. */
+  readonly after?: string;
 }
 
 export interface JobCount {

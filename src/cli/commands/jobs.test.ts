@@ -18,7 +18,7 @@ const job = (state: string, more: object = {}) => ({
 });
 
 describe('headworks jobs list', () => {
-  it('shows the progress of each job, and the totals by state', async () => {
+  it('shows the progress of each job, the totals by state and the next page', async () => {
     const jobs = [
       job('running', { progress: { done: 3, total: 10, message: 'going' } }),
       job('failed', { finished_at: '2026-03-01T11:59:05Z', reason: 'it broke' }),
@@ -29,13 +29,15 @@ describe('headworks jobs list', () => {
       { name: 'b', state: 'failed', count: 1 },
       { name: 'b', state: 'completed', count: 9 },
     ];
-    const world = new CliWorld({ answer: ({ path }) => (path.endsWith('counts') ? { counts } : { jobs }) });
+    const world = new CliWorld({
+      answer: ({ path }) => (path.endsWith('counts') ? { counts } : { jobs, next: 'x' }),
+    });
     expect(await world.run('jobs', '--state', 'failed')).toBe(0);
     expect(world.calls[0]).toMatchObject({ path: '/api/v1/jobs', query: { state: 'failed', limit: 50 } });
     expect(world.out).toMatch(/running +2 +2 min ago +1 min +3 of 10 going\n/);
     expect(world.out).toMatch(/failed +2 +2 min ago +5 s +it broke\n/);
     expect(world.out).toMatch(/queued +2 +2 min ago +– +starts in 10 min\n/);
-    expect(world.err).toBe('Total: 9 completed, 3 failed.\n');
+    expect(world.err).toBe('Total: 9 completed, 3 failed.\nThere are more: add --after x\n');
   });
 
   it('shows the progress of a retried job, and the reason of its last attempt before there is any', async () => {
@@ -45,7 +47,7 @@ describe('headworks jobs list', () => {
       job('running', { reason }),
     ];
     const world = new CliWorld({
-      answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs }),
+      answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs, next: null }),
     });
     expect(await world.run('jobs')).toBe(0);
     const [, again, started] = world.out.split('\n');
@@ -55,7 +57,7 @@ describe('headworks jobs list', () => {
 
   it('prints a message when there are none', async () => {
     const world = new CliWorld({
-      answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs: [] }),
+      answer: ({ path }) => (path.endsWith('counts') ? { counts: [] } : { jobs: [], next: null }),
     });
     await world.run('jobs');
     expect(world.out).toBe('There are no such jobs.\n');

@@ -22,7 +22,7 @@ export function register(group: CliCommand): void {
     isDefault: true,
     flags: { limit: { default: 50 } },
     examples: ['headworks jobs list --state failed', 'headworks jobs list --name ledger.repair --json'],
-    print: async ({ out, io }, { jobs }, { client }) => {
+    print: async ({ out, io }, { jobs, next }, { client }) => {
       const now = io.clock.now();
       out.list(jobs, 'There are no such jobs.', [
         'id',
@@ -38,6 +38,7 @@ export function register(group: CliCommand): void {
         .map(([state, rows]) => `${rows.reduce((sum, { count }) => sum + count, 0)} ${state}`)
         .toSorted((a, b) => a.split(' ')[1]?.localeCompare(b.split(' ')[1] ?? '') ?? 0);
       if (totals.length > 0) out.note(`Total: ${totals.join(', ')}.`);
+      out.nextPage(next);
     },
   });
 

@@ -17,9 +17,11 @@ export function jobRoutes(server: TypedServer, dependencies: ServerDeps): void {
     return job;
   };
   implement(server, jobsApi, {
-    list: async ({ query: { state: states, ...filter } }) => ({
-      jobs: (await jobs.list({ ...filter, states })).map(complete),
-    }),
+    list: async ({ query: { state: states, limit, ...filter } }) => {
+      if (filter.after !== undefined) await existing(filter.after);
+      const { items, next } = await pageOf(limit, (max) => jobs.list({ ...filter, states, limit: max }));
+      return { jobs: items.map(complete), next };
+    },
     count: async () => ({ counts: await jobs.counts() }),
     get: async ({ params }) => complete(await existing(params.id)),
     retry: async ({ params: { id } }) => {

@@ -162,8 +162,10 @@ export class JobStatements {
   list(filter: JobFilter): Sql {
     const byName = filter.name === undefined ? sql`` : sql`and name = ${filter.name}`;
     const byState = filter.states ? sql`and state = any(${filter.states})` : sql``;
+    const after = sql`(select created_on, id from ${this.#table} where id = ${filter.after}::uuid)`;
+    const isAfter = filter.after === undefined ? sql`` : sql`and ("createdAt", id) < ${after}`;
     return sql`
-      select * from (${this.#views()}) as v where name not like ${internal} ${byName} ${byState}
+      select * from (${this.#views()}) as v where name not like ${internal} ${byName} ${byState} ${isAfter}
       order by "createdAt" desc, id desc limit ${filter.limit ?? defaultListLimit}`;
   }
 

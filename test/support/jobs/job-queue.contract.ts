@@ -410,7 +410,7 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(progressEvents.map((event) => event.payload['done'])).toEqual([1, 50]);
       });
 
-      it('lists newest first by kind, state and limit, and counts', async () => {
+      it('lists newest first by kind, state, limit and page, and counts', async () => {
         const [kind, other] = [definition(), definition()];
         const queue = await open(kind, other);
         const ids: string[] = [];
@@ -425,6 +425,8 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         expect(await listed({ name: kind.name })).toEqual(ids.toReversed());
         expect(await listed({ name: kind.name, limit: 2 })).toEqual([ids[2], ids[1]]);
         expect(await listed({ name: kind.name, states: ['queued'] })).toEqual([ids[2], ids[1]]);
+        expect(await listed({ name: kind.name, limit: 1, after: ids[2] ?? '' })).toEqual([ids[1]]);
+        expect(await listed({ name: kind.name, after: ids[0] ?? '' })).toEqual([]);
         expect(await listed({ name: kind.name, states: ['canceled', 'failed'] })).toEqual([ids[0]]);
         const counts = (await queue.counts()).filter((row) => row.name === kind.name);
         expect(counts).toHaveLength(2);

@@ -104,10 +104,15 @@ class MemoryJobQueue implements JobQueue {
   }
 
   async list(filter: JobFilter = {}): Promise<readonly JobView[]> {
-    return [...this.#jobs.values()]
+    const newestFirst = [...this.#jobs.values()].sort(
+      (a, b) => b.createdAt - a.createdAt || b.order - a.order,
+    );
+    const before = newestFirst.findIndex(({ id }) => id === filter.after);
+    if (filter.after !== undefined && before < 0) return [];
+    return newestFirst
+      .slice(before + 1)
       .filter((job) => filter.name === undefined || job.name === filter.name)
       .filter((job) => !filter.states || filter.states.includes(job.state))
-      .sort((a, b) => b.createdAt - a.createdAt || b.order - a.order)
       .slice(0, filter.limit ?? defaultListLimit)
       .map(view);
   }
