@@ -284,7 +284,21 @@ const wordings: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** Commander reports only the first one. */
+function missingInputs(command: CliCommand): readonly string[] {
+  return [
+    ...command.registeredArguments
+      .filter(({ required }, index) => required && command.args[index] === undefined)
+      .map((argument) => `<${argument.name()}>`),
+    ...command.options
+      .filter((option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined)
+      .map(({ flags }) => flags),
+  ];
+}
+
 function usageMessage(error: CommanderError, command: CliCommand | undefined): string {
+  const missing = error.code.startsWith('commander.missing') && command ? missingInputs(command) : [];
+  if (missing.length > 1) return `${missing.slice(0, -1).join(', ')} and ${missing.at(-1)} are missing.`;
   const text = wordings.reduce((message, [theirs, ours]) => message.replace(theirs, ours), error.message);
   const flag = /^The value ".*" of (--\S+) /s.exec(text)?.[1];
   const example =

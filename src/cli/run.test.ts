@@ -137,6 +137,11 @@ describe('an invalid command line', () => {
     [['ledger', 'get'], 'The argument <id> is missing. See headworks ledger get --help.'],
     [['keys', 'create'], 'The argument <name> is missing. See headworks keys create --help.'],
     [
+      ['ledger', 'resolve'],
+      '<id> and --resolution <resolution> are missing. See headworks ledger resolve --help.',
+    ],
+    [['models', 'create'], '<name> and --base-url <url> are missing. See headworks models create --help.'],
+    [
       ['organizations', 'update', 'a'],
       'The option --name <name> is missing. See headworks organizations update --help.',
     ],
