@@ -61,7 +61,12 @@ async function latency({ pairs }: Contenders, pace: Pace): Promise<readonly Figu
     },
     { ...pair, against: { name: 'two without keys, each sent at once', value: one.least } },
     faster('one caller', one.founding, one.ours, 3),
-    faster('200 callers at once, one organization', concurrent.foundingConcurrent.p50Ms, concurrent.ours.p50Ms, 10),
+    faster(
+      '200 callers at once, one organization',
+      concurrent.foundingConcurrent.p50Ms,
+      concurrent.ours.p50Ms,
+      10,
+    ),
     faster('200 callers at once, 200 organizations', spread.foundingConcurrent.p50Ms, spread.ours.p50Ms),
   ];
 }

@@ -221,7 +221,7 @@ const noSessions: VaultSessions = {
 /** Always a full page, with more to follow. */
 const endless: PageProcessor = {
   size: 1,
-  places: 1,
+  capacity: 1,
   alive: 1,
   ready: () => Promise.resolve(),
   process: (_session, { request }) => {

@@ -287,7 +287,8 @@ function propertyRows(
     const field = resolved(property, definitions);
     const path = prefix === '' ? name : `${prefix}.${name}`;
     const isRequired = object?.required?.includes(name) ?? false;
-    const mark = location === 'response' ? (isRequired ? '' : ' (optional)') : isRequired ? ' (required)' : '';
+    const mark =
+      location === 'response' ? (isRequired ? '' : ' (optional)') : isRequired ? ' (required)' : '';
     const row = [
       `\`${path}\`${mark}`,
       location,

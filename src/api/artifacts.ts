@@ -136,21 +136,21 @@ export const ArtifactStatus = z
       ),
     missing: z
       .array(
-      z.object({
-        step: z.enum(chunkSteps),
-        positions: positions.describe('Chunk positions, from 0; empty: the whole document.'),
-        state: z
-          .enum(['failed', 'skipped', 'queued', 'completed'])
-          .describe('`completed`: the step exceeded a limit; the rest was left out.'),
-        cause: z
-          .string()
-          .nullable()
-          .describe(
-            'An error code, or JOB_QUEUED, JOB_RUNNING, JOB_FAILED, NOT_TRIED, READING_TOO_LARGE (completed, but beyond a limit).',
-          ),
-        message: z.string().nullable().describe('Why, and what will complete it.'),
-      }),
-    )
+        z.object({
+          step: z.enum(chunkSteps),
+          positions: positions.describe('Chunk positions, from 0; empty: the whole document.'),
+          state: z
+            .enum(['failed', 'skipped', 'queued', 'completed'])
+            .describe('`completed`: the step exceeded a limit; the rest was left out.'),
+          cause: z
+            .string()
+            .nullable()
+            .describe(
+              'An error code, or JOB_QUEUED, JOB_RUNNING, JOB_FAILED, NOT_TRIED, READING_TOO_LARGE (completed, but beyond a limit).',
+            ),
+          message: z.string().nullable().describe('Why, and what will complete it.'),
+        }),
+      )
       .describe('Steps that are not completed, or are completed with less than the document contains.'),
   })
   .meta({

@@ -151,9 +151,7 @@ export const Execution = z
     started_at: instant.nullable().describe('Null until it starts.'),
     finished_at: instant.nullable().describe('Null until it has ended.'),
     result: z.unknown().describe('Null in lists.'),
-    error: failure
-      .nullable()
-      .describe('Why it failed; null unless the state is `failed`.'),
+    error: failure.nullable().describe('Why it failed; null unless the state is `failed`.'),
     warnings: z.array(z.string()).describe('Omissions and fallbacks.'),
   })
   .meta({ id: 'Execution', description: 'One execution of a deployment.' });

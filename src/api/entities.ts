@@ -51,8 +51,8 @@ export const EntityPair = z
     state: z
       .enum(['open', 'same', 'different', 'later'])
       .describe('The decision; `later`: at the end of the list of open pairs.'),
-    decided_by: z.string().nullable().describe(`${deciders} Null while nobody has decided.`),
-    decided_at: instant.nullable().describe('Null while nobody has decided.'),
+    decided_by: z.string().nullable().describe(`${deciders} Null while the pair is open.`),
+    decided_at: instant.nullable().describe('Null while the pair is open.'),
     created_at: instant,
   })
   .meta({ id: 'EntityPair', description: 'Two entities that may be the same.' });
@@ -79,9 +79,15 @@ const EntityDetail = Entity.extend({
         artifact_id: id,
         title: z.string(),
         surface_form: surfaceForm,
-        start_char: textRange.start_char.nullable().describe(`${textRange.start_char.description} Null: not from the text.`),
-        end_char: textRange.end_char.nullable().describe(`${textRange.end_char.description} Null: not from the text.`),
-        method: z.string().describe('What found it: `model`, `rules`, or `structured` for a field of the source.'),
+        start_char: textRange.start_char
+          .nullable()
+          .describe(`${textRange.start_char.description} Null: not from the text.`),
+        end_char: textRange.end_char
+          .nullable()
+          .describe(`${textRange.end_char.description} Null: not from the text.`),
+        method: z
+          .string()
+          .describe('What found it: `model`, `rules`, or `structured` for a field of the source.'),
         confidence: z.number().describe('0 to 1.'),
         relation: z
           .string()

@@ -123,7 +123,10 @@ export const runsApi = {
       }),
     status: 202,
     output: z
-      .object({ id: id.describe('Id of the run.'), job_id: z.string().describe('The job that executes the run.') })
+      .object({
+        id: id.describe('Id of the run.'),
+        job_id: z.string().describe('The job that executes the run.'),
+      })
       .meta({ id: 'ExtractionRunStarted' }),
   }),
 
@@ -165,7 +168,12 @@ export const runsApi = {
         id: id.describe('Id of the run, chosen by the command.'),
         source: sourceName.describe('What the command extracts from.'),
         vault: z.string().min(1).max(4096).describe('Path of the vault.'),
-        session: z.string().min(1).max(200).nullable().describe('Id of the session in the vault; null until it is open.'),
+        session: z
+          .string()
+          .min(1)
+          .max(200)
+          .nullable()
+          .describe('Id of the session in the vault; null until it is open.'),
         state: runState.exclude(['queued']),
         ...figures,
         message: z.string().max(4000).nullable().describe('Why it did not complete; null without a problem.'),

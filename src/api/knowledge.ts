@@ -45,11 +45,11 @@ export const KnowledgeEvent = z
     subjects: z.array(z.object({ entity_id: id, name: z.string() })).describe('Entities that it is about.'),
     evidence: z
       .array(
-      z.object({
-        quote: z.string(),
-        ...textRange,
-      }),
-    )
+        z.object({
+          quote: z.string(),
+          ...textRange,
+        }),
+      )
       .describe('Quotes that support it, at least one.'),
   })
   .meta({ id: 'KnowledgeEvent', description: 'An event with its participants and evidence.' });

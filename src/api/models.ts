@@ -285,17 +285,17 @@ export const modelsApi = {
         position_reason: z.string().describe('Why it has this position, or none.'),
         recent_attempts: z
           .array(
-          z.object({
-            request_id: z.string(),
-            at: instant,
-            outcome: z.string().describe('`success`, or the class of the failure.'),
-            status: z.number().nullable().describe('HTTP status of the provider; null: no response.'),
-            duration_ms: z.number(),
-            prompt_tokens: z.number(),
-            completion_tokens: z.number(),
-            caller: z.string().describe('`admin`, or `key:` and the id of a gateway key.'),
-          }),
-        )
+            z.object({
+              request_id: z.string(),
+              at: instant,
+              outcome: z.string().describe('`success`, or the class of the failure.'),
+              status: z.number().nullable().describe('HTTP status of the provider; null: no response.'),
+              duration_ms: z.number(),
+              prompt_tokens: z.number(),
+              completion_tokens: z.number(),
+              caller: z.string().describe('`admin`, or `key:` and the id of a gateway key.'),
+            }),
+          )
           .describe('Newest first.'),
       })
       .meta({ id: 'ModelExplanation' }),

@@ -35,7 +35,12 @@ const ChatResponse = z
   });
 
 const EmbeddingsRequest = z
-  .looseObject({ model, input: z.union([z.string(), z.array(z.unknown())]).describe('A text, or a list of texts or token arrays.') })
+  .looseObject({
+    model,
+    input: z
+      .union([z.string(), z.array(z.unknown())])
+      .describe('A text, or a list of texts or token arrays.'),
+  })
   .meta({ id: 'EmbeddingsRequest' });
 
 const EmbeddingsResponse = z
@@ -43,7 +48,12 @@ const EmbeddingsResponse = z
   .meta({ id: 'EmbeddingsResponse', description: "The model's response unchanged." });
 
 const OpenAiModel = z
-  .object({ id: z.string(), object: z.literal('model'), created: z.number().describe('Unix time in seconds.'), owned_by: z.string().describe('Name of the provider.') })
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.number().describe('Unix time in seconds.'),
+    owned_by: z.string().describe('Name of the provider.'),
+  })
   .meta({ id: 'OpenAiModel', description: 'A callable model.' });
 
 const OpenAiModels = z

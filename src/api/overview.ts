@@ -97,7 +97,10 @@ export const overviewApi = {
             .nullable()
             .describe('The run that ended last; null without any.'),
         }),
-        knowledge: z.object({ jobs_queued: count.describe('Documents that wait.'), jobs_running: count.describe('Documents in progress.') }),
+        knowledge: z.object({
+          jobs_queued: count.describe('Documents that wait.'),
+          jobs_running: count.describe('Documents in progress.'),
+        }),
         gateway: z.object({
           in_flight: count.describe('Requests in flight in this server.'),
           queued: count.describe('Requests in flight that wait for a model to become available.'),

@@ -185,7 +185,10 @@ export const serverApi = {
               .enum(['completed', 'rejected', 'failed'])
               .describe('`rejected`: status 4xx; `failed`: status 5xx.'),
             status: z.number().int().nullable().describe('HTTP status; null for local commands.'),
-            request_id: z.string().nullable().describe('x-request-id of the request; null for local commands.'),
+            request_id: z
+              .string()
+              .nullable()
+              .describe('x-request-id of the request; null for local commands.'),
           }),
         ),
         next,

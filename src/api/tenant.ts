@@ -70,9 +70,7 @@ export const TenantExecution = z
       .string()
       .describe('URL of the execution. Stays valid when the organization or the deployment is renamed.'),
     result: z.unknown().describe('Result of the workflow; null until it has completed.'),
-    error: failure
-      .optional()
-      .describe('Why it failed; only with the status `failed`.'),
+    error: failure.optional().describe('Why it failed; only with the status `failed`.'),
     warnings: z.array(z.string()).optional().describe('Omissions and fallbacks.'),
   })
   .meta({ id: 'TenantExecution', description: 'State of an execution.' });

@@ -103,7 +103,9 @@ export class CliSession {
     return [
       invocation(this.io),
       words,
-      ...(folder === undefined ? [] : [`--data-dir ${folderArgument(this.io, resolve(this.io.cwd, folder))}`]),
+      ...(folder === undefined
+        ? []
+        : [`--data-dir ${folderArgument(this.io, resolve(this.io.cwd, folder))}`]),
       ...(server === undefined ? [] : [`--server ${shellWord(server)}`]),
     ].join(' ');
   }

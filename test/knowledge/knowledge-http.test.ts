@@ -207,7 +207,11 @@ describe('knowledge over HTTP', () => {
       ['POST', '/artifacts', { text: 'Mine.', source_id: 'x', source_system: 'mail\0' }],
       ['POST', '/artifacts', { file: { ...document.file, name: 'nu\0l' } }],
       ['POST', '/artifacts/estimate', { file: { ...document.file, media_type: 'text/pl\0ain' } }],
-      ['POST', '/artifacts', { text: 'Mine.', mentions: [{ name: 'A', type: 'organization', relation: '\0' }] }],
+      [
+        'POST',
+        '/artifacts',
+        { text: 'Mine.', mentions: [{ name: 'A', type: 'organization', relation: '\0' }] },
+      ],
       ['POST', '/search', { query: 'x', filters: { sources: ['a\0'] } }],
     ] as const)
       expect(await call('acme-key', method, path, body)).toMatchObject({

@@ -98,7 +98,10 @@ describe.each(['server', 'embedded'] as const)('resolution on %s Postgres', (kin
   it('keeps a pair open for a name of unknown type and creates no duplicate', async () => {
     const at = entityWorld(world);
     const space = await world.space();
-    const [alice, acme] = await first(at, space, 'Alice Chen', { name: 'Acme Corporation', type: 'organization' });
+    const [alice, acme] = await first(at, space, 'Alice Chen', {
+      name: 'Acme Corporation',
+      type: 'organization',
+    });
     const unknown = (name: string) => ({ name, type: 'other' as const });
     const { results } = await at.read(space, [unknown('Alice Chen'), unknown('Acme Corp.')]);
     expect(results).toMatchObject([

@@ -222,7 +222,7 @@ export class ExtractionWorld {
     const { clock, options } = this;
     return {
       size: count,
-      places: count,
+      capacity: count,
       get alive() {
         return alive.size;
       },

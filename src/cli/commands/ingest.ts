@@ -37,7 +37,7 @@ export function register(command: CliCommand): void {
       '--type <type>',
       'type of the documents: email, doc, chat, transcript or note; default: by the kind of file',
     )
-    .option('--title <title>', 'default: the title in the document, or its name')
+    .option('--title <title>', 'title of the document; default: the title in it, or its name')
     .option('--source-id <id>', 'id at the source: the same id with other content is a new revision')
     .option('--estimate', 'only estimate the number of calls and tokens')
     .option('--no-wait', 'return before the documents are read')

@@ -157,7 +157,10 @@ export function readItems(text: string): NonNullable<Looker['items']> {
     const [, name = '', count = ''] = /^([^=]*)=(\d{1,8})$/.exec(part) ?? [];
     const type = simulatedTypes.find((known) => known === name);
     if (type === undefined || Number(count) > maxItemsPerType)
-      rejectValue(part, `type=count with a count from 0 to ${maxItemsPerType}, of ${simulatedTypes.join(', ')}`);
+      rejectValue(
+        part,
+        `type=count with a count from 0 to ${maxItemsPerType}, of ${simulatedTypes.join(', ')}`,
+      );
     else counts.set(type, Number(count));
   }
   if ((counts.get('explores') ?? 0) > 0 && (counts.get('lookml_models') ?? 0) === 0)

@@ -112,10 +112,7 @@ export const sourceInput = z
 /** Settings and options are replaced as a whole; name and kind cannot change. */
 export const sourceChange = z
   .strictObject({
-    settings: z
-      .union([lookerSettings, restSettings])
-      .optional()
-      .describe(settingsText),
+    settings: z.union([lookerSettings, restSettings]).optional().describe(settingsText),
     options: options.optional().describe(optionsText),
     schedule: schedule.optional(),
     vault: vault.optional(),

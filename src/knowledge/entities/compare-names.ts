@@ -266,7 +266,9 @@ interface OrganizationName {
 }
 
 export function parseOrganizationName(name: string): OrganizationName {
-  const tokens = joinedLetters(nameTokens(name, 'organization').filter((word, index) => index > 0 || word !== 'the'));
+  const tokens = joinedLetters(
+    nameTokens(name, 'organization').filter((word, index) => index > 0 || word !== 'the'),
+  );
   const forms = new Set(companyForms.values());
   let end = tokens.length;
   while (end > 1 && forms.has(tokens[end - 1] ?? '')) end--;

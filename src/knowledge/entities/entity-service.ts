@@ -172,7 +172,9 @@ export class EntityService {
     a: EntityView,
     b: EntityView,
   ): Promise<Partial<Pick<EntityPair, 'confidence' | 'evidence'>>> {
-    const isUnchanged = [a, b].every(({ entityId }) => entityId === pair.entityA || entityId === pair.entityB);
+    const isUnchanged = [a, b].every(
+      ({ entityId }) => entityId === pair.entityA || entityId === pair.entityB,
+    );
     if (isUnchanged) return {};
     const { entities } = this.#deps;
     const one = await entities.known(a.spaceId, a.entityId);
@@ -230,7 +232,8 @@ async function assertNotMergedSince(merges: MergeStore, a: Entity, b: Entity, as
 
 /** The winner has the more complete name, else it is the older. */
 export function pickWinner(a: Entity, b: Entity): readonly [winner: Entity, loser: Entity] {
-  const completeness = ({ type, canonicalName }: Entity) => (type === 'person' ? nameFullness(canonicalName) : 0);
+  const completeness = ({ type, canonicalName }: Entity) =>
+    type === 'person' ? nameFullness(canonicalName) : 0;
   const difference = completeness(a) - completeness(b) || (a.entityId < b.entityId ? 1 : -1);
   return difference > 0 ? [a, b] : [b, a];
 }

@@ -148,7 +148,7 @@ describe('the model reader', () => {
     ],
   ])('understands an answer with %s', async (_, answer) => {
     const { read, requests } = modelOf(answer);
-    expect(summary(await read())).toEqual([['Ana:person', 'Acme GmbH:org'], ['Decision:m1-owner']]);
+    expect(summary(await read())).toEqual([['Ana:person', 'Acme GmbH:organization'], ['Decision:m1-owner']]);
     expect(requests).toHaveLength(1);
   });
 

@@ -173,7 +173,8 @@ function mayBeName({ words }: Run, lowercaseWords: ReadonlySet<string>): boolean
   if (!areCapitals && own.some((word) => isCapitals(word) || isMixedCase(word.text))) return false;
   if (own.some(({ lower }) => roleWords.has(lower) || departments.has(lower) || sharedNames.has(lower)))
     return false;
-  if (isThingWord(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined) return false;
+  if (isThingWord(last.lower) || wordKind(own.map(({ lower }) => lower).join(' ')) !== undefined)
+    return false;
   // The first word decides: a given name qualifies, a common word does not.
   return isGivenName(first.lower) || !isKnownOtherwise(first, lowercaseWords);
 }
@@ -296,7 +297,8 @@ function builtObject(words: readonly Word[], at: number): Phrase | null {
   while (next < at + 3 && ['up', 'out', 'the', 'a', 'an', 'our', 'new'].includes(words[next]?.lower ?? ''))
     next++;
   const object = words[next];
-  if (!object?.isNext || object.isCapital || object.lower.length < 5 || !object.lower.includes('-')) return null;
+  if (!object?.isNext || object.isCapital || object.lower.length < 5 || !object.lower.includes('-'))
+    return null;
   return phraseOf([object], 2);
 }
 

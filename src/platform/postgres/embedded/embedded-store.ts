@@ -231,7 +231,9 @@ class PgliteHost {
     this.ready.catch(() => undefined);
     this.#worker = new Worker(threadModule('./pglite-worker', import.meta.url), { workerData: settings });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
-    this.#worker.on('error', (error) => this.#markLost(fullDisk(settings.folder, error) ?? workerDied(error)));
+    this.#worker.on('error', (error) =>
+      this.#markLost(fullDisk(settings.folder, error) ?? workerDied(error)),
+    );
     this.#worker.on('exit', () => {
       this.#markLost(fullDisk(settings.folder) ?? workerDied(undefined));
       this.#exited.resolve();

@@ -247,7 +247,8 @@ class ServerSession implements Session {
     } catch (error) {
       this.#hasFailed = true;
       const translated = translateError(error, target);
-      if (translated instanceof CoreError && translated.code !== 'DEADLINE_EXCEEDED') this.#markLost(translated);
+      if (translated instanceof CoreError && translated.code !== 'DEADLINE_EXCEEDED')
+        this.#markLost(translated);
       throw translated;
     } finally {
       this.#isRunning = false;

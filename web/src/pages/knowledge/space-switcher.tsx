@@ -39,7 +39,10 @@ const isSame = (one: NamedSpace, spaceRef: SpaceRef): boolean =>
 /** The address may name a space that is not listed, by id or by mistake. */
 function withCurrent(spaces: readonly NamedSpace[], spaceRef: SpaceRef): readonly NamedSpace[] {
   if (spaces.some((each) => isSame(each, spaceRef))) return spaces;
-  return [...spaces, { group: spaceRef.organization ?? sharedGroup, name: spaceRef.space ?? standard, spaceRef }];
+  return [
+    ...spaces,
+    { group: spaceRef.organization ?? sharedGroup, name: spaceRef.space ?? standard, spaceRef },
+  ];
 }
 
 function groupsOf(spaces: readonly NamedSpace[]) {

@@ -44,7 +44,12 @@ export function ModelActions({ model }: { readonly model: Model }) {
           Clear cooldown
         </Button>
       ) : (
-        <Button size="xs" variant="default" loading={setCooldown.isRunning} onClick={() => setCooldown.run(600)}>
+        <Button
+          size="xs"
+          variant="default"
+          loading={setCooldown.isRunning}
+          onClick={() => setCooldown.run(600)}
+        >
           Set cooldown (10 min)
         </Button>
       )}
