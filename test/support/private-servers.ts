@@ -1,6 +1,7 @@
 // Private servers of one test, to flush, pause, kill and restart.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
 import { messageOf } from '../../src/core/errors.ts';
 import { openInstance } from '../../scripts/services/instance.ts';
@@ -39,6 +40,16 @@ export async function startPrivatePostgres({
 /** Starts a Redis, which ends when the test, or the whole file if called in a hook, is over. */
 export async function startPrivateRedis(options: RedisOptions = {}): Promise<PrivateServer> {
   return await start((tree, folder, name) => startRedis(tree, folder, name, options));
+}
+
+/** A shell script that puts `redis-server` and `redis-cli` into `./bin`, and that on the PATH. */
+export async function redisCommands(): Promise<string> {
+  skipWherePrivateServersCannotBe();
+  const { redisServer, environment } = await tree();
+  const libraries = environment['LD_LIBRARY_PATH'] ?? '';
+  const install = (name: string) =>
+    `printf '#!/bin/sh\\nLD_LIBRARY_PATH=${libraries} exec ${join(dirname(redisServer), name)} "$@"\\n' > bin/${name}`;
+  return `mkdir bin; ${install('redis-server')}; ${install('redis-cli')}; chmod +x bin/*; PATH=$PWD/bin:$PATH`;
 }
 
 async function start(

@@ -1,5 +1,6 @@
 // Names in pages of the docs that exist only elsewhere, and what the tests use instead.
 import { randomBytes } from 'node:crypto';
+import { redisCommands } from '../private-servers.ts';
 import type { PageRules } from './run-page.ts';
 
 /** A field of the JSON that a command prints. */
@@ -20,9 +21,10 @@ export const pageRules: Readonly<Record<string, PageRules>> = {
       'npm install -g ./headworks-*.tgz': 'command -v headworks',
     },
   },
+  'docs/guide/admission.md': { before: redisCommands },
   'docs/guide/gateway.md': {
     // The page must show its fallback on every machine, so here the model that it calls the better one is much slower.
-    before:
+    before: () =>
       "sed -i 's/latency_ms: 20$/latency_ms: 1500/; s/latency_ms: 600$/latency_ms: 1/' examples/models/scenario.yaml",
   },
   'docs/guide/operations.md': {
@@ -33,7 +35,7 @@ export const pageRules: Readonly<Record<string, PageRules>> = {
       HEADWORKS_REDIS_KEY_PREFIX: `docs_${suffix}:`,
     },
     // A store to move.
-    before: 'mkdir backups && headworks organizations create acme-corp',
+    before: () => 'mkdir backups && headworks organizations create acme-corp',
     replace: {
       'PGPASSWORD=… headworks migrate-store --to postgres://headworks@db.example.com/headworks':
         'headworks migrate-store --to $POSTGRES',
@@ -45,7 +47,7 @@ export const pageRules: Readonly<Record<string, PageRules>> = {
     },
   },
   'docs/guide/knowledge.md': {
-    before: 'mkdir notes && echo "Ann Lee agreed to send the report." > notes/report.txt',
+    before: () => 'mkdir notes && echo "Ann Lee agreed to send the report." > notes/report.txt',
     replace: {
       '/srv/notes': '$PWD/notes',
       'folders scan ID': `folders scan ${folder}`,

@@ -11,8 +11,8 @@ import { ShellSession } from './shell-session.ts';
 export interface PageRules {
   /** Replacements in commands for what exists only elsewhere, such as a host. */
   readonly replace?: Readonly<Record<string, string>>;
-  /** A script that creates what the page assumes. */
-  readonly before?: string;
+  /** Returns a script that creates what the page assumes. */
+  readonly before?: () => string | Promise<string>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ const server = /^(?:\w+=\S+ )*(headworks (?:serve|worker|simulate \w+|demo)\b|no
 const serverReady = /Ctrl-C stops |In another terminal:/;
 
 /** Ports that pages show. In a test each page has ports of its own. */
-const shownPorts = ['8420', '8431', '19998', '19999'];
+const shownPorts = ['6379', '8420', '8431', '19998', '19999'];
 
 /**
  * @param project - where the package is installed.
@@ -53,7 +53,7 @@ export async function runPage(
     const examples = join(project, 'node_modules/headworks/examples');
     await cp(examples, join(folder, 'examples'), { recursive: true });
     if (before !== undefined) {
-      const { code, output } = await shell.run(before);
+      const { code, output } = await shell.run(await before());
       if (code !== 0) throw new Error(`the preparation of ${page} failed (${code}):\n${output}`);
     }
     const names = new Map<string, string>();
