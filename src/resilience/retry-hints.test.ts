@@ -1,6 +1,7 @@
 // Every form of hint that real servers send, as a table; and invalid input, which must yield none.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { maxTaskMs, repeatedTaskMs } from '../../test/support/longest-task.ts';
 import { hasNoQuota, maxHintMs, readRetryHint } from './retry-hints.ts';
 
 const now = Date.UTC(2026, 0, 31, 12, 0, 0);
@@ -332,11 +333,10 @@ describe('a retry hint', () => {
     );
   });
 
-  it.each(['1m', 'a', '1.', ' ', '1 '])('reads a long body of %j quickly', (piece) => {
+  it.each(['1m', 'a', '1.', ' ', '1 '])('reads a long body of %j without blocking', async (piece) => {
     const body = `try again in 1${piece.repeat(30_000)}_`;
-    const started = performance.now();
     expect(readRetryHint({ headers: {}, body }, now)).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(await repeatedTaskMs(() => readRetryHint({ headers: {}, body }, now))).toBeLessThan(maxTaskMs);
   });
 });
 
