@@ -10,7 +10,7 @@ const embeddedTemplate = 'test/support/embedded-template.ts';
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Many threads with WebAssembly come and go here: see src/platform/threads/thread-module.ts.
+    // Many threads with WebAssembly come and go here: see src/platform/threads/thread-pool.ts.
     execArgv: ['--wasm-wrapper-tiering-budget=2147483647'],
     // Many tests wait more than they work, so one more than there are cores; seven would wait for the same two servers.
     maxWorkers: Math.max(3, Math.min(availableParallelism() + 1, 6)),

@@ -10,11 +10,10 @@ import type { eventsApi, graphApi, searchApi } from './knowledge.ts';
 import type { ledgerApi } from './ledger.ts';
 import type { alertsApi, limitsApi } from './limits.ts';
 import type { modelsApi } from './models.ts';
-import type { openAiApi } from './openai.ts';
+import type { openAiApi, promptsApi } from './completions.ts';
 import type { Operation, OutputOf } from './operation.ts';
 import type { organizationsApi } from './organizations.ts';
 import type { dashboardApi, overviewApi } from './overview.ts';
-import type { promptsApi } from './prompts.ts';
 import type { healthApi, serverApi, streamsApi } from './server.ts';
 import type { foldersApi, spacesApi } from './spaces.ts';
 import type { tenantApi } from './tenant.ts';
@@ -60,6 +59,10 @@ type ByRoute = { [Op in Extract<Operations, Operation> as Op['route']]: Op };
  */
 export type ApiRoute = keyof ByRoute;
 
+type PathOf<Route> = Route extends `${string} ${infer Path}` ? Path : never;
+/** The path of an operation, for streams and downloads, which return no JSON. */
+export type ApiPath = PathOf<ApiRoute>;
+
 /**
  * The response of an operation.
  *
@@ -102,7 +105,7 @@ export type ApiArguments<Route extends ApiRoute> = Args<ApiInput<Route>>;
 
 /**
  * Sends JSON calls. Implemented by `app/client/session.ts` (commands and MCP), `library/client.ts` and the dashboard's
- * `api/client.ts`. Streams and downloads return no JSON; their paths are written where they are opened.
+ * `api/client.ts`. Streams and downloads return no JSON: they take an {@link ApiPath}.
  */
 export interface ApiTransport {
   call<T>(

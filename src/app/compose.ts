@@ -30,7 +30,7 @@ import {
   retentionHandler,
   retentionJob,
 } from '../operations/retention.ts';
-import { recordShortages, shortageRepair } from '../operations/store-shortage.ts';
+import { recordShortages, shortageRepair } from '../operations/readiness.ts';
 import { stateFolder } from '../platform/data-folder/files.ts';
 import { createJobQueue } from '../platform/jobs/queue.ts';
 import type { Database } from '../platform/postgres/index.ts';

@@ -18,17 +18,17 @@ import { DashboardLogins, openDashboardFiles } from '../operations/dashboard.ts'
 import type { DoctorDeps } from '../operations/doctor.ts';
 import { runDoctor } from '../operations/doctor.ts';
 import { Readiness } from '../operations/readiness.ts';
-import { monitorEventLoop } from '../platform/telemetry/event-loop.ts';
+import { monitorEventLoop } from '../platform/telemetry/process-metrics.ts';
 import { openTracer, tracingWarnings } from '../platform/telemetry/tracing.ts';
 import { acquireDataFolder } from './client/data-folder.ts';
-import { Presence } from './client/presence.ts';
-import type { ServerRole, AdminToken } from './client/local-server.ts';
 import {
+  Presence,
   removeServerFile,
   writeServerFile,
   ensureAdminToken,
   markAdminTokenSeen,
 } from './client/local-server.ts';
+import type { ServerRole, AdminToken } from './client/local-server.ts';
 import type { Domains, Stores } from './compose.ts';
 import { openDomains, openStores } from './compose.ts';
 import { openMcp } from './mcp.ts';

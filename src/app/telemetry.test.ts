@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Redactor } from '../core/index.ts';
 import { Readiness } from '../operations/readiness.ts';
 import { Metrics } from '../platform/telemetry/metrics.ts';
-import { Presence } from './client/presence.ts';
+import { Presence } from './client/local-server.ts';
 import { registerProcessMetrics } from './telemetry.ts';
 import type { Stores } from './compose.ts';
 

@@ -24,8 +24,7 @@ import { countEvents, Metrics } from '../platform/telemetry/metrics.ts';
 import type { AdmissionEvents, ExecutionEvents, TenantEvents } from '../tenancy/index.ts';
 import { admissionEvents, executionEvents, tenantEvents } from '../tenancy/index.ts';
 import { traceEvents } from '../platform/telemetry/tracing.ts';
-import type { Presence } from './client/presence.ts';
-import type { ServerRole } from './client/local-server.ts';
+import type { Presence, ServerRole } from './client/local-server.ts';
 import { logFormat } from './options.ts';
 
 export const appEvents = {

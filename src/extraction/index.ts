@@ -5,8 +5,8 @@ export { estimateExtraction, extract, openExtraction } from './open-extraction.t
 export type { Extraction, ExtractionSummary, ExtractOptions } from './open-extraction.ts';
 export type { Estimate } from './pipeline/estimate.ts';
 export { RunService } from './runs/run-service.ts';
-export { inputOf } from './runs/source-schema.ts';
-export type { ExtractionSource, SourceChange, SourceInput } from './runs/source-schema.ts';
+export { inputOf } from './vocabulary.ts';
+export type { ExtractionSource, SourceChange, SourceInput } from './vocabulary.ts';
 export { SourceService } from './runs/source-service.ts';
 export { figuresOf, itemsOf as itemsOfRun, noFigures, totalOf as totalOfRun } from './runs/stores.ts';
 export type { ExtractionRun, RunFigures } from './runs/stores.ts';

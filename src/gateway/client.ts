@@ -1,7 +1,7 @@
 // In-process clients of the gateway: text completions with JSON-format negotiation, and embeddings.
 import type { Clock, TextCompletion, TextRequest } from '../core/index.ts';
 import { remainingMs } from '../core/index.ts';
-import { parseRequest } from './dialects/parse-request.ts';
+import { parseRequest } from './dialects/openai.ts';
 import { autoModel } from './dialects/openai-shared.ts';
 import { GatewayError } from './errors.ts';
 import { modelIdentity } from './models/catalog.ts';

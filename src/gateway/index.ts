@@ -3,7 +3,7 @@ export { completionText } from './client.ts';
 export type { GatewayClient } from './client.ts';
 export * from './errors.ts';
 export * from './events.ts';
-export { modelFailingKind } from './models/failing-models.ts';
+export { modelFailingKind } from './models/health-check.ts';
 export { keyRejectedKind } from './models/health-check.ts';
 export { modelProblems } from './models/model-definition.ts';
 export type { ModelView } from './models/model-view.ts';

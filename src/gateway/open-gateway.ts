@@ -6,11 +6,18 @@ import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { Database } from '../platform/postgres/ports.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import { GatewayClient } from './client.ts';
-import { parseRequest } from './dialects/parse-request.ts';
+import { parseRequest } from './dialects/openai.ts';
 import type { GatewayEvents } from './events.ts';
 import { catalog } from './models/catalog.ts';
-import { failingModelRepair, modelFailing, modelStateGauge } from './models/failing-models.ts';
-import { keyRejected, probeModels, rejectedKeyRepair, startHealthChecks } from './models/health-check.ts';
+import {
+  failingModelRepair,
+  modelFailing,
+  modelStateGauge,
+  keyRejected,
+  probeModels,
+  rejectedKeyRepair,
+  startHealthChecks,
+} from './models/health-check.ts';
 import type { Models } from './models/model-service.ts';
 import { ModelService } from './models/model-service.ts';
 import { ProviderKeys } from './models/provider-keys.ts';

@@ -63,7 +63,7 @@ export interface ExtractionReport {
   readonly vault: string;
   /** Distinct items of the session. */
   readonly items: number;
-  /** Calls for pages and items made now, without the HEAD request that checks the source; 0 when everything was there. */
+  /** Calls for pages and items made now; 0 when everything was there. */
   readonly calls: number;
   /** Calls that received a 429. */
   readonly rateLimitedCalls: number;

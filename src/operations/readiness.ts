@@ -1,8 +1,12 @@
-// The report of `/readyz`: each dependency with its state, available capabilities, and firing critical alerts.
+// The report of `/readyz`: each dependency with its state, available capabilities, and firing critical alerts. Records
+// in the ledger that the state store cannot write (disk full, too many open files) as soon as it can again.
 import { abortable, messageOf, shortageTexts, systemClock } from '../core/index.ts';
 import type { Capability, Database } from '../platform/postgres/index.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
 import type { Alert } from './alerts/alert-monitor.ts';
+import type { JobQueue, Shortage } from '../core/index.ts';
+import type { LedgerRecorder, RegisteredRepair } from '../ledger/index.ts';
+import { requestRepairs } from '../ledger/index.ts';
 
 export interface DependencyReport {
   readonly name: string;
@@ -144,5 +148,45 @@ function capability(name: string, found: Capability): CapabilityReport {
     name,
     isAvailable: found.available,
     detail: found.available ? `version ${found.version}` : `${found.reason} ${found.remedy}`,
+  };
+}
+
+const shortageKind = 'state-store.cannot-write';
+
+const causes: Readonly<Record<Shortage, string>> = {
+  disk: 'DISK_FULL',
+  files: 'TOO_MANY_OPEN_FILES',
+  io: 'IO_ERROR',
+};
+
+export interface StoreShortageDeps {
+  readonly database: Pick<Database, 'onShortage' | 'ping'>;
+  readonly ledger: LedgerRecorder;
+  readonly jobs: Pick<JobQueue, 'enqueue'>;
+}
+
+/** The returned function stops recording. */
+export function recordShortages({ database, ledger, jobs }: StoreShortageDeps): () => void {
+  return database.onShortage((shortage) => {
+    if (shortage === null) return requestRepairs(jobs, [shortageKind]);
+    const { problem, remedy } = shortageTexts[shortage];
+    // The recorder keeps it until the store accepts it.
+    void ledger.record({
+      kind: shortageKind,
+      subject: shortage,
+      cause: causes[shortage],
+      message: `The state store ${problem}; requests that write got 503. ${remedy}`,
+    });
+  });
+}
+
+export function shortageRepair({ database }: Pick<StoreShortageDeps, 'database'>): RegisteredRepair {
+  return {
+    kind: shortageKind,
+    describe: 'Check that the state store can write.',
+    repair: async (_, signal) => {
+      await database.ping(signal);
+      return { outcome: 'repaired' };
+    },
   };
 }

@@ -6,7 +6,7 @@ export * from './events.ts';
 export type { DeploymentService } from './deployments/deployments.ts';
 export type { ExecutionService } from './executions/executions.ts';
 export { executionJobName } from './executions/executions.ts';
-export { toTenantView } from './executions/failure.ts';
+export { toTenantView } from './errors.ts';
 export type {
   DeploymentRef,
   ExecutionStarter,

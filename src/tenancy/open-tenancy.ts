@@ -5,8 +5,7 @@ import type { LedgerRecorder } from '../ledger/index.ts';
 import { requestRepairs } from '../ledger/index.ts';
 import type { DocumentsOptions } from '../platform/documents/documents.ts';
 import { Documents } from '../platform/documents/documents.ts';
-import { createWebhookTransport } from '../platform/http-client/webhook-transport.ts';
-import { isPrivateHost } from '../platform/http-client/addresses.ts';
+import { createWebhookTransport, isPrivateHost } from '../platform/http-client/addresses.ts';
 import type { SchemaChecksOptions } from '../platform/json-schema/schema-checks.ts';
 import { SchemaChecks } from '../platform/json-schema/schema-checks.ts';
 import type { Database } from '../platform/postgres/index.ts';
@@ -32,8 +31,8 @@ import { ApiKeyService } from './organizations/api-keys.ts';
 import type { MirrorDeps } from './organizations/organizations.ts';
 import { OrganizationService } from './organizations/organizations.ts';
 import { PostgresExecutionStore } from './postgres/postgres-execution-store.ts';
-import { postgresServerRegistry } from './postgres/postgres-server-registry.ts';
 import {
+  postgresServerRegistry,
   limitsChannel,
   limitsTopic,
   postgresLimitStore,

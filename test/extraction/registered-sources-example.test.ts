@@ -5,8 +5,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { resolveConfig } from '../../src/config/index.ts';
 import type { SourceInput } from '../../src/extraction/index.ts';
-import { sourceInput } from '../../src/extraction/runs/source-schema.ts';
-import { draftOf } from '../../src/extraction/runs/source-schema.ts';
+import { sourceInput, draftOf } from '../../src/extraction/vocabulary.ts';
 import { readSourcesFile, sourceProblems } from '../../src/extraction/runs/source-service.ts';
 
 const example = (name: string): string =>

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CoreError, Redactor } from '../../src/core/index.ts';
 import { createProviderClient } from '../../src/gateway/providers/provider-client.ts';
-import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
+import { parseRequest } from '../../src/gateway/dialects/openai.ts';
 import type { AttemptTimeouts, Model, ProviderOutcome, ProviderStream } from '../../src/gateway/types.ts';
 import { parseModelDefinition } from '../../src/gateway/models/model-definition.ts';
 import type {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorResponse } from '../../src/api/fields.ts';
 import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
-import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
+import { parseRequest } from '../../src/gateway/dialects/openai.ts';
 import { GatewayError, gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { toErrorResponse } from '../../src/http/errors.ts';
 import { buildServer } from '../../src/http/index.ts';

@@ -1,9 +1,12 @@
 // Documents of every kind as knowledge reads them: text, title, type, time and the people in the headers of a mail.
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
-import { openFileParser, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
+import {
+  openFileParser,
+  parseIngestRequest,
+  TextThreads,
+} from '../../src/knowledge/documents/text-threads.ts';
 import { contentHash } from '../../src/knowledge/documents/parse-text.ts';
-import { TextThreads } from '../../src/knowledge/documents/text-threads.ts';
 import { docxOf, paragraph, pdfOf, zipOf } from '../support/sample-documents.ts';
 
 const { signal } = new AbortController();

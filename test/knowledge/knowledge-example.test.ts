@@ -4,8 +4,11 @@ import { readFile, readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEvaluationServices } from '../../bench/evaluation/services.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { openFileParser, parseIngestRequest } from '../../src/knowledge/documents/parse-input.ts';
-import { TextThreads } from '../../src/knowledge/documents/text-threads.ts';
+import {
+  openFileParser,
+  parseIngestRequest,
+  TextThreads,
+} from '../../src/knowledge/documents/text-threads.ts';
 import { searchDefaults } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';

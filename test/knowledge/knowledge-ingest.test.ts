@@ -7,7 +7,7 @@ import { modelCircuitBreaker } from '../../src/knowledge/degradations.ts';
 import { TextThreads } from '../../src/knowledge/documents/text-threads.ts';
 import type { Space } from '../../src/knowledge/index.ts';
 import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
-import type { Reader } from '../../src/knowledge/reading/reader.ts';
+import type { Reader } from '../../src/knowledge/reading/rules-reader.ts';
 import { KnowledgeError } from '../../src/knowledge/index.ts';
 import { ingestHandler, ingestJob } from '../../src/knowledge/ingest/ingest-job.ts';
 import type { IngestDeps } from '../../src/knowledge/ingest/read-step.ts';

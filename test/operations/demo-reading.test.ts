@@ -7,7 +7,7 @@ import { DocumentModel } from '../../src/knowledge/documents/document.ts';
 import { knownNames } from '../../src/operations/demo/acme-company.ts';
 import type { ProfileSummary } from '../../src/knowledge/entities/confirm.ts';
 import { confirmationMessages, parseConfirmation } from '../../src/knowledge/entities/confirm.ts';
-import type { ReadingTask } from '../../src/knowledge/reading/reader.ts';
+import type { ReadingTask } from '../../src/knowledge/reading/rules-reader.ts';
 import { readingPrompt } from '../../src/knowledge/reading/model-reader.ts';
 import { readAnswer } from '../../src/knowledge/reading/parse-answer.ts';
 import { readDocument } from '../../src/simulators/models/document-reader.ts';

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import type { CommandFacts } from '../../scripts/doc-facts.ts';
 import { readDocFacts } from '../../scripts/doc-facts.ts';
 import { openDomains } from '../../src/app/compose.ts';
-import { Presence } from '../../src/app/client/presence.ts';
+import { Presence } from '../../src/app/client/local-server.ts';
 import { startServer } from '../../src/app/start.ts';
 import { openStores } from '../../src/app/compose.ts';
 import { createTelemetry, registerProcessMetrics } from '../../src/app/telemetry.ts';

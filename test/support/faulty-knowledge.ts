@@ -15,7 +15,7 @@ import type {
 import type { Embedder } from '../../src/knowledge/vectors/embedders.ts';
 import type { KnowledgeOptions } from '../../src/knowledge/options.ts';
 import type { LanguageModel } from '../../src/knowledge/models/structured-output.ts';
-import type { Readers } from '../../src/knowledge/reading/reader.ts';
+import type { Readers } from '../../src/knowledge/reading/rules-reader.ts';
 import { KnowledgeError, openKnowledge, searchDefaults } from '../../src/knowledge/index.ts';
 import type { IngestJobPayload } from '../../src/knowledge/ingest/ingest-job.ts';
 import { ingestJobName } from '../../src/knowledge/ingest/ingest-job.ts';

@@ -2,7 +2,7 @@
 import type { KnowledgeWorld } from './knowledge-world.ts';
 import type { GraphStep } from '../../src/knowledge/ingest/read-step.ts';
 import type { EntityMention, RemovedIds, Reading } from '../../src/knowledge/index.ts';
-import type { Reader } from '../../src/knowledge/reading/reader.ts';
+import type { Reader } from '../../src/knowledge/reading/rules-reader.ts';
 import type { EntityResolver } from '../../src/knowledge/entities/resolve-mentions.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 

@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeLimitStoreContract } from '../support/tenancy/limit-store.contract.ts';
 import { describeServerRegistryContract } from '../support/tenancy/server-registry.contract.ts';
-import { postgresServerRegistry } from '../../src/tenancy/postgres/postgres-server-registry.ts';
-import { postgresLimitStore } from '../../src/tenancy/postgres/postgres-tenant-store.ts';
+import {
+  postgresServerRegistry,
+  postgresLimitStore,
+} from '../../src/tenancy/postgres/postgres-tenant-store.ts';
 import { systemIds } from '../../src/core/index.ts';
 import { sql } from '../../src/platform/postgres/sql.ts';
 import type { MigratedDatabase } from '../support/migrated-databases.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { createWebhookTransport } from '../../src/platform/http-client/webhook-transport.ts';
+import { createWebhookTransport } from '../../src/platform/http-client/addresses.ts';
 
 async function receiver(): Promise<{ readonly port: number; readonly calls: () => number }> {
   let calls = 0;

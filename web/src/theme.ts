@@ -32,4 +32,4 @@ export const toneColor: Readonly<Record<Tone, string>> = {
 
 /** Color for a used share of a limit, 0 to 1. */
 export const fullness = (share: number): string =>
-  toneColor[share >= 1 ? 'bad' : share >= 0.8 ? 'warning' : 'good'];
+  toneColor[share >= 1 ? 'bad' : share >= 0.9 ? 'warning' : 'good'];

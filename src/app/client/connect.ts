@@ -1,4 +1,5 @@
 // Connects to the server of the data folder, or becomes it while none is running.
+import type { ApiPath } from '../../api/client.ts';
 import type { Config } from '../../config/index.ts';
 import type { Clock, HttpTransport } from '../../core/index.ts';
 import {
@@ -95,11 +96,11 @@ class ReconnectingClient implements HeadworksClient {
     }
   }
 
-  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
+  stream(path: ApiPath, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
     return this.#once((session) => session.stream(path, body, signal), signal);
   }
 
-  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  download(path: ApiPath, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     return this.#once((session) => session.download(path, body, signal), signal);
   }
 

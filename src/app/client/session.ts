@@ -1,5 +1,5 @@
 // HTTP calls to one Headworks server: JSON calls, streams, downloads, and attaching to it.
-import type { ApiTransport } from '../../api/client.ts';
+import type { ApiPath, ApiTransport } from '../../api/client.ts';
 import type { HttpResponse, HttpRequest, HttpTransport } from '../../core/index.ts';
 import { CoreError, HeadworksError } from '../../core/index.ts';
 
@@ -40,9 +40,9 @@ export interface HeadworksClient {
   /** Returns the parsed JSON. An error response is thrown as the HeadworksError that it describes. */
   call<T>(method: CallMethod, path: string, options?: CallOptions): Promise<T>;
   /** Posts and streams the response: its headers, and the data of its server-sent events. */
-  stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse>;
+  stream(path: ApiPath, body: unknown, signal: AbortSignal): Promise<StreamedResponse>;
   /** Posts and streams the bytes of the response. */
-  download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  download(path: ApiPath, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
    * The events of `/api/v1/live`, reconnecting when needed, until the signal aborts. Events are not replayed:
    * `onReconnect` is called when some may have been missed, as soon as new ones arrive again.
@@ -137,16 +137,16 @@ export class ServerSession implements ApiTransport {
   }
 
   /** The server limits the time until the response starts. */
-  async stream(path: string, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
+  async stream(path: ApiPath, body: unknown, signal: AbortSignal): Promise<StreamedResponse> {
     const response = await this.#post(path, body, signal, 'text/event-stream');
     return { headers: response.headers, data: dataOf(response.body) };
   }
 
-  async download(path: string, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  async download(path: ApiPath, body: unknown, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     return (await this.#post(path, body, signal, 'application/gzip, application/json')).body;
   }
 
-  #post(path: string, body: unknown, signal: AbortSignal, accept: string): Promise<HttpResponse> {
+  #post(path: ApiPath, body: unknown, signal: AbortSignal, accept: string): Promise<HttpResponse> {
     return this.#open(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept },
@@ -158,7 +158,7 @@ export class ServerSession implements ApiTransport {
   }
 
   async #open(
-    path: string,
+    path: ApiPath,
     request: Partial<HttpRequest> & { readonly signal: AbortSignal },
   ): Promise<HttpResponse> {
     const response = await this.#transport.request({

@@ -14,7 +14,7 @@ import type { ExtractionResult } from '../pipeline/run-session.ts';
 import type { SessionSpec } from '../types.ts';
 import type { ExtractionRun, RunFigures, RunStore, SourceStore } from './stores.ts';
 import { figuresOf, itemsOf, noFigures, totalOf } from './stores.ts';
-import type { ExtractionSource } from './source-schema.ts';
+import type { ExtractionSource } from '../vocabulary.ts';
 
 export interface ExtractSourceOptions extends Pick<SessionSpec, 'fresh' | 'retryFailed'> {
   readonly signal: AbortSignal;

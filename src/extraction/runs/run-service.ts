@@ -6,7 +6,7 @@ import type { RunOrigin, RunState } from '../types.ts';
 import type { RunRequest } from './run-job.ts';
 import { emitFinished, emitProgress, extractionRunJob } from './run-job.ts';
 import type { ExtractionRun, InTransaction, RunFigures, RunFilter, RunStore, SourceStore } from './stores.ts';
-import type { ExtractionSource } from './source-schema.ts';
+import type { ExtractionSource } from '../vocabulary.ts';
 import { noFigures } from './stores.ts';
 
 export interface RunServiceDeps {

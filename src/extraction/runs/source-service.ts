@@ -4,12 +4,11 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, HeadworksError, messageOf, parseCron } from '../../core/index.ts';
-import type { SourceChange, SourceInput } from './source-schema.ts';
-import { draftOf, inputOf, optionProblems, sourceInput } from './source-schema.ts';
+import type { SourceChange, SourceInput, ExtractionSource, SourceDraft } from '../vocabulary.ts';
+import { draftOf, inputOf, optionProblems, sourceInput } from '../vocabulary.ts';
 import type { ExtractionOptionValues } from '../sources/resolve-source.ts';
 import { loadDescription } from '../sources/description/load.ts';
 import type { RunStore, SourceStore } from './stores.ts';
-import type { ExtractionSource, SourceDraft } from './source-schema.ts';
 
 export interface SourceServiceDeps {
   readonly sources: SourceStore;

@@ -5,7 +5,7 @@ import { hasSqlState, joinSql, json, sql } from '../../platform/postgres/sql.ts'
 import type { Sql } from '../../platform/postgres/sql.ts';
 import type { ProgressFigures, TypeFigures } from '../events.ts';
 import type { RunOrigin, RunState } from '../types.ts';
-import type { ExtractionSource } from './source-schema.ts';
+import type { ExtractionSource } from '../vocabulary.ts';
 
 export interface RunFigures {
   readonly types: readonly Omit<TypeFigures, 'itemsThisRun'>[];

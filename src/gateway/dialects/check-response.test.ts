@@ -1,7 +1,7 @@
 // Checks of 2xx response bodies.
 import { describe, expect, it } from 'vitest';
 import { requestFor } from '../../../test/support/gateway/routing-world.ts';
-import { dialectOf } from './parse-request.ts';
+import { dialectOf } from './openai.ts';
 import { checkBody } from './openai-shared.ts';
 
 const check = (

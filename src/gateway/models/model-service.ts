@@ -1,7 +1,7 @@
 // Operator actions on models: list, add, replace, remove, enable, set cooldowns, probe, explain.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import { parseRequest } from '../dialects/parse-request.ts';
+import { parseRequest } from '../dialects/openai.ts';
 import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
 import { selectCandidates } from '../routing/select-candidates.ts';

@@ -4,7 +4,7 @@
 //    ╰──────────────╰→ failed (error event, refusal, no content)
 import { parseJson } from '../../core/index.ts';
 import type { JsonObject, ReportedUsage } from '../dialects/openai-shared.ts';
-import { finishReasonOf, readChoices } from '../dialects/openai-chat.ts';
+import { finishReasonOf, readChoices } from '../dialects/openai.ts';
 import { asObject, isErrorBody, readUsage } from '../dialects/openai-shared.ts';
 import type { SseEvent } from '../dialects/wire.ts';
 import { SseSplitter } from '../dialects/wire.ts';

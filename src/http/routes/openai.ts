@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { openAiApi } from '../../api/openai.ts';
+import { openAiApi } from '../../api/completions.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { IdSource, Log } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';

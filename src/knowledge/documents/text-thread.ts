@@ -1,9 +1,9 @@
 // The thread that parses and reads long documents.
 import { serveThread } from '../../platform/threads/serve-thread.ts';
 import { readAnswer } from '../reading/parse-answer.ts';
-import type { ReadingTask } from '../reading/reader.ts';
-import { readByRules } from '../reading/rules-reader.ts';
 import type { Reading } from '../reading/types.ts';
+import type { ReadingTask } from '../reading/rules-reader.ts';
+import { readByRules } from '../reading/rules-reader.ts';
 import { chunkText } from './chunk.ts';
 import type { DocumentInput } from './document.ts';
 import { DocumentModel } from './document.ts';

@@ -10,7 +10,7 @@ import { graphRebuildJob, graphRebuildKey } from '../graph/graph-sync.ts';
 import type { Graph } from '../graph/graph.ts';
 import type { IngestJobPayload } from '../ingest/ingest-job.ts';
 import type { KnowledgeOptions } from '../options.ts';
-import type { Readers } from '../reading/reader.ts';
+import type { Readers } from '../reading/rules-reader.ts';
 
 export const backfillJob: JobDefinition<Record<string, never>> = {
   name: 'knowledge.backfill',

@@ -4,8 +4,8 @@ import { TextThreads } from '../documents/text-threads.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { seededIds, seededRandom, systemClock, withTimeout } from '../../core/index.ts';
 import type { LanguageModel } from '../models/structured-output.ts';
-import type { ReadingTask } from './reader.ts';
 import type { Reading } from './types.ts';
+import type { ReadingTask } from './rules-reader.ts';
 import { createModelReader, readingSchema } from './model-reader.ts';
 import { readType } from './parse-answer.ts';
 

@@ -1,4 +1,4 @@
-// Reads a chunk with a language model.
+// Reads a chunk with a language model; the choice between that and rules.
 import type { AnswerSchema, IdSource } from '../../core/index.ts';
 import { findJson, messageOf } from '../../core/index.ts';
 import type { TextThreads } from '../documents/text-threads.ts';
@@ -6,8 +6,8 @@ import { KnowledgeError } from '../errors.ts';
 import type { LanguageModel, Messages } from '../models/structured-output.ts';
 import { completeJson, promptData, schemaOf } from '../models/structured-output.ts';
 import { maxQuoteWords } from '../text/quotes.ts';
-import type { Reader, ReadingTask } from './reader.ts';
 import type { Reading } from './types.ts';
+import type { Reader, ReadingTask, Readers } from './rules-reader.ts';
 import { actorRoles, entityTypes, eventCategories } from './types.ts';
 
 const maxAnswerLength = 2_000_000;
@@ -132,5 +132,30 @@ export function estimateReading(chunkTokens: readonly number[]): {
     calls: chunkTokens.length,
     promptTokens: chunkTokens.reduce((sum, tokens) => sum + tokens + promptTokens, 0),
     answerTokens: chunkTokens.length * answerTokens.usual,
+  };
+}
+
+interface ReaderDeps {
+  readonly model: LanguageModel;
+  readonly ids: IdSource;
+  /** False: rules only, which is not a degradation. */
+  readonly readWithModel: boolean;
+  readonly texts: TextThreads;
+}
+
+/** `model()` is evaluated for every chunk: models are added and removed while a server runs. */
+export function createReaders({ model, ids, readWithModel, texts }: ReaderDeps): Readers {
+  const byModel = createModelReader(model, ids, texts);
+  return {
+    rules: createRulesReader(texts),
+    model: () => (readWithModel && model.isConfigured() ? byModel : null),
+  };
+}
+
+/** Fails only if the document exceeds the limits of its thread. */
+export function createRulesReader(texts: TextThreads): Reader {
+  return {
+    method: 'rules',
+    read: (task, signal) => texts.readByRules(task, { signal, group: task.caller }),
   };
 }

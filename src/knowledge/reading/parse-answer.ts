@@ -1,7 +1,6 @@
 // Turns a model's answer into a reading: every field is validated, and names and quotes must occur in the text.
 import type { Fields } from '../models/structured-output.ts';
 import { fieldOf, fieldsOf, isRecord, plainKey } from '../models/structured-output.ts';
-import type { ReadingTask } from './reader.ts';
 import type {
   ActorRole,
   ContextClues,
@@ -12,9 +11,10 @@ import type {
   ReadEvent,
   Reading,
 } from './types.ts';
+import type { ReadingTask } from './rules-reader.ts';
 import type { TextSpan } from '../text/quotes.ts';
-import { QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
-import { MentionPlacer, withinDocument } from './place-mentions.ts';
+import { MentionPlacer, QuoteFinder, TextOccurrences, quoteRange } from '../text/quotes.ts';
+import { withinDocument } from './rules-reader.ts';
 
 /** More than a chunk can contain; entries beyond are dropped and counted. */
 const maxMentions = 20_000;

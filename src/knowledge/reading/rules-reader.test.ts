@@ -4,8 +4,7 @@ import { systemClock, systemIds } from '../../core/index.ts';
 import { DocumentModel } from '../documents/document.ts';
 import { TextThreads } from '../documents/text-threads.ts';
 import { maxQuoteWords } from '../text/quotes.ts';
-import { estimateReading } from './model-reader.ts';
-import { createReaders, createRulesReader } from './create-readers.ts';
+import { estimateReading, createReaders, createRulesReader } from './model-reader.ts';
 import type { Reading } from './types.ts';
 
 const texts = new TextThreads(systemClock);

@@ -1,12 +1,35 @@
-// Reads a chunk by rules: names, projects and simple events, at lower confidence than a model.
-import type { ReadingTask } from './reader.ts';
-import type { DroppedCount, Reading } from './types.ts';
+// Readers of chunks and their input; the reader by rules: names, projects and simple events, at lower confidence than a
+// model.
+import type { DocumentModel } from '../documents/document.ts';
+import type { DroppedCount, EntityMention, Reading } from './types.ts';
 import { visibleText, wordsOf } from '../text/spans.ts';
-import { withinDocument } from './place-mentions.ts';
 import type { RefMention } from './rules/events.ts';
 import { findEvents, headEvent } from './rules/events.ts';
 import { findMentions } from './rules/mentions.ts';
 import { sectionOf, sentencesOf } from './rules/sentences.ts';
+
+export interface ReadingTask {
+  readonly chunk: { readonly text: string; readonly startChar: number; readonly heading: string | null };
+  /** The whole document: people introduced elsewhere (attendees, senders) are known in every chunk. */
+  readonly document: DocumentModel;
+  /** Billed caller: `org:ID`, or `admin`. */
+  readonly caller: string;
+}
+
+export interface Reader {
+  readonly method: 'model' | 'rules';
+  /** Fails with KNOWLEDGE_READING_FAILED (model: rejected, timed out or unusable twice); rules do not fail. */
+  read(task: ReadingTask, signal: AbortSignal): Promise<Reading>;
+}
+
+/**
+ * The model reader while a model is configured and enabled, else rules; evaluated for every chunk. One implementation:
+ * tests replace it with readers that fail.
+ */
+export interface Readers {
+  readonly rules: Reader;
+  model(): Reader | null;
+}
 
 /** Limits of one reading. */
 const maxMentions = 20_000;
@@ -58,3 +81,12 @@ export function readByRules({ chunk, document }: Pick<ReadingTask, 'chunk' | 'do
 
 const tooMany = (reason: DroppedCount['reason'], count: number, max: number): readonly DroppedCount[] =>
   count > max ? [{ reason, count: count - max }] : [];
+
+/** A part of a name refers to the only person of the document who has it; if there are several, to none of them. */
+export function withinDocument(mention: EntityMention, { annotations }: DocumentModel): EntityMention {
+  const part = mention.canonicalSuggestion.toLowerCase();
+  if (mention.type !== 'person' || /[\s@.]/.test(part)) return mention;
+  if (annotations.roster.isShared(part)) return { ...mention, isAmbiguous: true };
+  const person = annotations.roster.byPart(part);
+  return person ? { ...mention, canonicalSuggestion: person.name } : mention;
+}

@@ -1,8 +1,7 @@
 // Embedders: their types, a guard that validates vectors and stops calling a failing one, and their weight in a search.
 import type { Clock, HeadworksErrorOptions, IdSource } from '../../core/index.ts';
 import { HeadworksError, messageOf, abortable, CoreError } from '../../core/index.ts';
-import { threadModule } from '../../platform/threads/thread-module.ts';
-import { ThreadPool } from '../../platform/threads/thread-pool.ts';
+import { threadModule, ThreadPool } from '../../platform/threads/thread-pool.ts';
 import { CircuitBreaker } from '../../resilience/index.ts';
 import { KnowledgeError } from '../errors.ts';
 import type { KnowledgeOptions } from '../options.ts';

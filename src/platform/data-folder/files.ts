@@ -2,8 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { access, constants, mkdir, rename, stat, writeFile, chmod, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CoreError, messageOf } from '../../core/errors.ts';
-import { shortageOf } from '../../core/shortage.ts';
+import { CoreError, messageOf, shortageOf } from '../../core/errors.ts';
 
 /** The files of the embedded store. */
 export const stateFolder = (dataFolder: string): string => join(dataFolder, 'state');

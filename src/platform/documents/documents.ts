@@ -1,8 +1,7 @@
 // Reads documents as text or as images. Parsers run in threads with limits.
 import { isUtf8 } from 'node:buffer';
 import type { Clock } from '../../core/index.ts';
-import { threadModule } from '../threads/thread-module.ts';
-import { ThreadPool } from '../threads/thread-pool.ts';
+import { threadModule, ThreadPool } from '../threads/thread-pool.ts';
 import { ThreadStopped, ThreadThrew } from '../threads/pooled-thread.ts';
 import { charsetOf, contradictionOf, decideType, readableTypes } from './media-types.ts';
 import type { DocumentFunctions } from './document-thread.ts';

@@ -1,7 +1,6 @@
 // Untrusted JSON schemas, compiled and run in threads that are terminated when they take too long.
 import type { Clock } from '../../core/index.ts';
-import { threadModule } from '../threads/thread-module.ts';
-import { ThreadPool } from '../threads/thread-pool.ts';
+import { threadModule, ThreadPool } from '../threads/thread-pool.ts';
 import { ThreadStopped, ThreadThrew } from '../threads/pooled-thread.ts';
 import type { SchemaFunctions } from './schema-thread.ts';
 

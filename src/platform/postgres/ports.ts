@@ -1,6 +1,6 @@
 // The Database interface. Implemented on PGlite in a worker thread (embedded) and on pg (server); one contract suite runs on
 // both.
-import type { Shortage } from '../../core/shortage.ts';
+import type { Shortage } from '../../core/errors.ts';
 import type { RawSql, Sql } from './sql.ts';
 
 export interface QueryOptions {

@@ -3,9 +3,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, onAbort } from '../../core/abort.ts';
 import type { Clock } from '../../core/clock.ts';
-import { CoreError, messageOf } from '../../core/errors.ts';
-import type { Shortage } from '../../core/shortage.ts';
-import { shortageOf, shortageTexts } from '../../core/shortage.ts';
+import { CoreError, messageOf, shortageOf, shortageTexts } from '../../core/errors.ts';
+import type { Shortage } from '../../core/errors.ts';
 import type { Log } from '../../core/telemetry.ts';
 import {
   TransactionLease,

@@ -3,7 +3,7 @@
 import type { Registry } from 'prom-client';
 import type { EmittedEvent, EventCounter, EventSource, EventSpecs, Redactor } from '../../core/index.ts';
 import { systemClock, withTimeout } from '../../core/index.ts';
-import { processGauges } from './process-gauges.ts';
+import { processGauges } from './process-metrics.ts';
 
 /** In seconds; the default of Prometheus' own clients. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

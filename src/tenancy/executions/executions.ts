@@ -9,7 +9,7 @@ import { asSentence } from '../names.ts';
 import type { AdmissionOptions, DeploymentOptions } from '../options.ts';
 import type { OrganizationService } from '../organizations/organizations.ts';
 import type { Deployment } from '../types.ts';
-import { internalTenantMessage } from './failure.ts';
+import { internalTenantMessage } from '../errors.ts';
 import type { Execution, ExecutionFilter, ExecutionOutcome, ExecutionStore } from './types.ts';
 
 /** For one execution; a healthy store takes milliseconds, and one that hangs must not hold slots or callers. */

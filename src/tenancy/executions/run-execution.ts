@@ -6,7 +6,7 @@ import type { DeploymentOptions } from '../options.ts';
 import type { WorkflowResult } from '../workflows/workflow.ts';
 import type { ExecutionDeps, ExecutionService } from './executions.ts';
 import { executionJobName } from './executions.ts';
-import { isUnexpected, toFailure } from './failure.ts';
+import { isUnexpected, toFailure } from '../errors.ts';
 import type { Execution, ExecutionOutcome } from './types.ts';
 
 const payload = z.strictObject({ executionId: z.guid() });

@@ -10,7 +10,7 @@ import { webhookSecretPath, ensureStoredSecret } from '../../platform/data-folde
 import { asSentence } from '../names.ts';
 import type { Deployment } from '../types.ts';
 import type { ExecutionDeps } from './executions.ts';
-import { toTenantView } from './failure.ts';
+import { toTenantView } from '../errors.ts';
 import type { Execution } from './types.ts';
 
 const timeouts = { connectTimeoutMs: 5_000, headersTimeoutMs: 10_000 } as const;

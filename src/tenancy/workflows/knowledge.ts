@@ -1,6 +1,6 @@
 // The workflows `search` and `ingest`, on the knowledge of the organization.
 import { HeadworksError } from '../../core/index.ts';
-import { toFailure } from '../executions/failure.ts';
+import { toFailure } from '../errors.ts';
 import type { ExecutionFailure } from '../executions/types.ts';
 import { fileProblems, mapDocuments, sourcesOf } from './documents.ts';
 import {

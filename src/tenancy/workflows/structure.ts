@@ -2,8 +2,7 @@
 import type { ChatMessage, ParsedResponse } from '../../core/index.ts';
 import { completeWithRepair, findJson, HeadworksError, maxResponseLength } from '../../core/index.ts';
 import { SchemaCheckStopped } from '../../platform/json-schema/schema-checks.ts';
-import { DeploymentError } from '../errors.ts';
-import { toFailure } from '../executions/failure.ts';
+import { DeploymentError, toFailure } from '../errors.ts';
 import type { ExecutionFailure } from '../executions/types.ts';
 import type { DocumentSource, NamedDocument } from './documents.ts';
 import {

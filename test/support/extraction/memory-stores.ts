@@ -1,7 +1,7 @@
 // Sources and runs in memory, for tests.
 import { CoreError } from '../../../src/core/index.ts';
 import type { ExtractionRun, RunFilter, RunStore, SourceStore } from '../../../src/extraction/runs/stores.ts';
-import type { ExtractionSource } from '../../../src/extraction/runs/source-schema.ts';
+import type { ExtractionSource } from '../../../src/extraction/vocabulary.ts';
 
 export class MemorySourceStore implements SourceStore {
   readonly #sources = new Map<string, ExtractionSource>();

@@ -7,7 +7,7 @@ import type {
   RunStore,
   SourceStore,
 } from '../../../src/extraction/runs/stores.ts';
-import type { ExtractionSource } from '../../../src/extraction/runs/source-schema.ts';
+import type { ExtractionSource } from '../../../src/extraction/vocabulary.ts';
 
 export interface RunStores {
   readonly sources: SourceStore;

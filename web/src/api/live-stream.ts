@@ -1,4 +1,5 @@
 // Live stream with reconnection. Runs in a shared worker, or in the page.
+import type { ApiPath } from '../../../src/api/client.ts';
 import type { StreamedEvent } from '../../../src/api/server.ts';
 import { readEventStream } from './event-stream.ts';
 
@@ -9,6 +10,7 @@ export type LiveMessage =
   { readonly connection: Connection; readonly hasMissed: boolean } | { readonly event: StreamedEvent };
 
 const reconnectMs = 2_000;
+const livePath: ApiPath = '/api/v1/live';
 
 /** Runs until `signal` aborts. */
 export async function followLive(notify: (message: LiveMessage) => void, signal: AbortSignal): Promise<void> {
@@ -17,7 +19,7 @@ export async function followLive(notify: (message: LiveMessage) => void, signal:
     try {
       const onOpen = () => notify({ connection: 'live', hasMissed });
       // A stream, so not a call of `api`.
-      for await (const { event, data } of readEventStream('/api/v1/live', signal, onOpen))
+      for await (const { event, data } of readEventStream(livePath, signal, onOpen))
         if (!event.startsWith('stream:')) notify({ event: JSON.parse(data) as StreamedEvent });
     } catch {
       // Reported below as a lost connection.

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../core/index.ts';
 import { DocumentModel } from '../../documents/document.ts';
 import { TextThreads } from '../../documents/text-threads.ts';
-import { createRulesReader } from '../create-readers.ts';
+import { createRulesReader } from '../model-reader.ts';
 
 const reader = createRulesReader(new TextThreads(systemClock));
 const { signal } = new AbortController();

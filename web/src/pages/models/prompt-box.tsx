@@ -1,6 +1,6 @@
 // Sends a prompt through the gateway and shows every attempt live.
 import { callApi } from '../../../../src/api/client.ts';
-import type { PromptCompletion } from '../../../../src/api/prompts.ts';
+import type { PromptCompletion } from '../../../../src/api/completions.ts';
 import type { StreamedEvent } from '../../../../src/api/server.ts';
 import { Alert, Button, Card, Group, Stack, Text, Textarea, Timeline, Title } from '@mantine/core';
 import type { FormEvent } from 'react';

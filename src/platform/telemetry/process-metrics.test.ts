@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
-import { monitorEventLoop } from './event-loop.ts';
+import { monitorEventLoop } from './process-metrics.ts';
 
 it('reports a task that took more than 200 ms of CPU, and no others (B1)', async () => {
   const clock = new VirtualClock(0);

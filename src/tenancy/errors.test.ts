@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CoreError, HeadworksError } from '../../core/index.ts';
-import { DeploymentError } from '../errors.ts';
-import type { Execution } from './types.ts';
-import { toFailure, toTenantView } from './failure.ts';
+import { CoreError, HeadworksError } from '../core/index.ts';
+import { DeploymentError, toFailure, toTenantView } from './errors.ts';
+import type { Execution } from './executions/types.ts';
 
 const internals =
   'office/clerk (rate-limit 429) at db.internal. Set OPENAI_API_KEY, or run "headworks models create".';

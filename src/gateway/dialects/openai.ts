@@ -1,4 +1,5 @@
-// OpenAI's chat completions: parses requests, reads responses and stream chunks, turns a whole response into a stream.
+// OpenAI's chat completions and embeddings: parses requests, reads responses and stream chunks, turns a whole response into
+// a stream.
 import type { Dialect, JsonObject, ResponseCheck } from './openai-shared.ts';
 import {
   asObject,
@@ -9,13 +10,14 @@ import {
   readUsage,
 } from './openai-shared.ts';
 import { textOf } from './wire.ts';
+import type { CompletionRequest, Operation } from '../types.ts';
 
 /** Reserved for the completion when the caller sets no limit: without it a burst of short prompts exceeds a quota. */
 const defaultCompletionTokens = 500;
 /** About the cost of one image of usual size. */
 const tokensPerImage = 800;
 
-export const openAiChat: Dialect = {
+const openAiChat: Dialect = {
   path: '/chat/completions',
   parseRequest: (body) => {
     const { json, length, model, modelSpans } = parseBody(body);
@@ -196,4 +198,79 @@ function deltaOf(message: NonNullable<Choice['message']>): object {
   const { tool_calls: calls } = message;
   if (!Array.isArray(calls)) return message;
   return { ...message, tool_calls: (calls as readonly object[]).map((call, index) => ({ index, ...call })) };
+}
+
+/* ---- embeddings ---- */
+
+const openAiEmbeddings: Dialect = {
+  path: '/embeddings',
+  parseRequest: (body) => {
+    const { json, length, model, modelSpans } = parseBody(body);
+    const estimatedTokens = Math.ceil(length / charactersPerToken);
+    return {
+      operation: 'embeddings',
+      body,
+      modelSpans,
+      model,
+      isStream: false,
+      choiceCount: 1,
+      requires: { tools: false, json: false, vision: false },
+      estimatedPromptTokens: estimatedTokens,
+      estimatedTokens,
+      vectorCount: vectorCountOf(json['input']),
+      dimensions: dimensionsOf(json),
+    };
+  },
+  checkResponse: (response, { vectorCount, dimensions }) => {
+    const { data } = response;
+    if (!Array.isArray(data) || data.length !== vectorCount) return invalidResponse;
+    const lengths = new Set(
+      (data as readonly unknown[]).map((item) => vectorLength(asObject(item)?.['embedding'])),
+    );
+    // Vectors of another length would be stored beside those of the requested one.
+    const isExpected = dimensions === null || lengths.has(dimensions);
+    return lengths.size === 1 && !lengths.has(0) && isExpected
+      ? { state: 'valid', usage: readUsage(response), characters: 0 }
+      : invalidResponse;
+  },
+};
+
+/** `input` is one text, several, one token list, or several. */
+function vectorCountOf(input: unknown): number {
+  if (typeof input === 'string' && input !== '') return 1;
+  if (Array.isArray(input) && input.length > 0) {
+    const items = input as readonly unknown[];
+    if (items.every((item) => typeof item === 'number')) return 1;
+    if (items.every((item) => typeof item === 'string') || items.every(isTokenList)) return items.length;
+  }
+  throw invalidField('input', 'must be text, or a non-empty list of texts or of tokens');
+}
+
+function isTokenList(item: unknown): boolean {
+  return Array.isArray(item) && item.length > 0 && item.every((token) => typeof token === 'number');
+}
+
+/** Unsupported values are left for the model to reject. */
+function dimensionsOf({ dimensions }: JsonObject): number | null {
+  return typeof dimensions === 'number' ? dimensions : null;
+}
+
+/** The number of components, as numbers or as base64 of 4 bytes each; 0 when it is not a vector. */
+function vectorLength(embedding: unknown): number {
+  if (typeof embedding === 'string')
+    return /^[A-Za-z0-9+/_-]+={0,2}$/.test(embedding) ? Buffer.byteLength(embedding, 'base64') / 4 : 0;
+  if (!Array.isArray(embedding)) return 0;
+  for (const value of embedding as readonly unknown[]) if (typeof value !== 'number') return 0;
+  return embedding.length;
+}
+
+/* ---- by operation ---- */
+
+const dialects: Readonly<Record<Operation, Dialect>> = { chat: openAiChat, embeddings: openAiEmbeddings };
+
+export const dialectOf = (operation: Operation): Dialect => dialects[operation];
+
+/** Fails with INPUT_INVALID, naming the field. */
+export function parseRequest(operation: Operation, body: Uint8Array): CompletionRequest {
+  return dialects[operation].parseRequest(body);
 }
