@@ -271,7 +271,7 @@ function fieldRows(location: FieldLocation, schema: z.ZodType | undefined): read
   return propertyRows(location, '', root, root.$defs ?? {});
 }
 
-/** Fields of the object, of each object in the array, or of the first alternative that has any. */
+/** Fields of the object, of each object in the array, or of all alternatives. */
 function propertyRows(
   location: FieldLocation,
   prefix: string,
@@ -281,7 +281,7 @@ function propertyRows(
   const json = resolved(schema, definitions);
   if (json.items) return propertyRows(location, `${prefix}[]`, json.items, definitions);
   const choices = (json.anyOf ?? json.oneOf ?? []).map((each) => resolved(each, definitions));
-  const object = json.properties ? json : choices.find(({ properties, items }) => properties ?? items);
+  const object = json.properties ? json : (choices.find(({ items }) => items) ?? alternatives(choices));
   if (object?.items) return propertyRows(location, prefix, object, definitions);
   return Object.entries(object?.properties ?? {}).flatMap(([name, property]) => {
     const field = resolved(property, definitions);
@@ -306,6 +306,24 @@ function propertyRows(
     const isNested = location === 'response' && !prefix.includes('.') && prefix.split('[]').length < 3;
     return isNested ? [row, ...propertyRows(location, path, field, definitions)] : [row];
   });
+}
+
+/** One object with the fields of several; a field that differs has all of its types. */
+function alternatives(choices: readonly FieldSchema[]): FieldSchema | undefined {
+  const objects = choices.filter(({ properties }) => properties);
+  const names = new Set(objects.flatMap(({ properties }) => Object.keys(properties ?? {})));
+  const fieldsOf = (name: string) => objects.flatMap(({ properties }) => properties?.[name] ?? []);
+  const joined = (fields: readonly FieldSchema[]): FieldSchema => {
+    const distinct = [...new Map(fields.map((field) => [JSON.stringify(field), field])).values()];
+    const [first] = distinct;
+    return first && distinct.length === 1
+      ? first
+      : { anyOf: distinct, ...(first?.description && { description: first.description }) };
+  };
+  return {
+    properties: Object.fromEntries([...names].map((name) => [name, joined(fieldsOf(name))])),
+    required: [...names].filter((name) => objects.every(({ required }) => required?.includes(name))),
+  };
 }
 
 function resolved(schema: FieldSchema, definitions: Readonly<Record<string, FieldSchema>>): FieldSchema {

@@ -5,7 +5,10 @@ import { after, count, deleted, id, instant, listOf, next, pageSize } from './fi
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
-const runState = z.enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted']);
+const incomplete = '`incomplete`: it ended, but pages or items are missing.';
+const runState = z
+  .enum(['queued', 'running', 'completed', 'incomplete', 'failed', 'interrupted'])
+  .describe(`${incomplete} \`interrupted\`: the next run continues it.`);
 const sourceName = z.string().min(1).max(500);
 const natural = z.number().int().min(0);
 const type = z.string().min(1).max(200).describe('Content type, for example dashboards.');
@@ -34,7 +37,7 @@ const figures = {
         type,
         items: natural.describe('Items extracted so far.'),
         total: natural.nullable().describe('Null when the source does not report it.'),
-        state: z.enum(['queued', 'running', 'completed', 'incomplete']),
+        state: z.enum(['queued', 'running', 'completed', 'incomplete']).describe(incomplete),
       }),
     )
     .max(1000)

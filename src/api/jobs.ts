@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { after, count, instant, listOf, next, pageSize } from './fields.ts';
 import { operation } from './operation.ts';
 
-const state = z.enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped']);
+const state = z
+  .enum(['queued', 'running', 'completed', 'failed', 'canceled', 'skipped'])
+  .describe('`skipped`: there was nothing to do, or it is not possible now.');
 const name = z
   .string()
   .min(1)
