@@ -297,7 +297,7 @@ function propertyRows(
         property.description ?? field.description ?? '',
         field.default === undefined || location === 'response'
           ? ''
-          : `Default: ${JSON.stringify(field.default)}.`,
+          : `Default: ${isFlag(field) ? field.default : JSON.stringify(field.default)}.`,
       ]
         .filter((part) => part !== '')
         .join(' '),
@@ -331,8 +331,13 @@ function resolved(schema: FieldSchema, definitions: Readonly<Record<string, Fiel
   return name === undefined ? schema : { ...definitions[name], ...schema, $ref: undefined };
 }
 
+/** `queryFlag`: a boolean as text. */
+const isFlag = ({ enum: values }: FieldSchema): boolean =>
+  values?.includes('True') === true && values.includes('False');
+
 function typeText(schema: FieldSchema, definitions: Readonly<Record<string, FieldSchema>>): string {
   const field = resolved(schema, definitions);
+  if (isFlag(field)) return 'boolean';
   if (field.enum) return field.enum.map((value) => JSON.stringify(value)).join(', ');
   if (field.const !== undefined) return JSON.stringify(field.const);
   const choices = field.anyOf ?? field.oneOf;

@@ -54,8 +54,12 @@ const ArtifactInput = z.strictObject({
     })
     .optional()
     .describe('The document as a file. Send this or `text`.'),
-  type: z.enum(artifactTypes).optional().describe('Default: by the kind of file.'),
-  title: z.string().max(1_000).optional().describe('Default: the title in the document, or its name.'),
+  type: z.enum(artifactTypes).optional().describe('Type of the document; default: by the kind of file.'),
+  title: z
+    .string()
+    .max(1_000)
+    .optional()
+    .describe('Title of the document; default: the title in it, or its name.'),
   source_system: z
     .string()
     .min(1)
@@ -215,7 +219,7 @@ export const artifactsApi = {
         ),
         prompt_tokens: count.describe('Approximate number of tokens sent by those calls.'),
         completion_tokens: count.describe('Approximate number of tokens returned by those calls.'),
-        embedding_calls: count.describe('0 without an embedding model.'),
+        embedding_calls: count.describe('Calls to the embedding model; 0 without one.'),
       })
       .meta({ id: 'IngestEstimate' }),
   }),

@@ -150,7 +150,7 @@ export const Execution = z
     accepted_at: instant.describe('When the request was accepted: it is not lost from then on.'),
     started_at: instant.nullable().describe('Null until it starts.'),
     finished_at: instant.nullable().describe('Null until it has ended.'),
-    result: z.unknown().describe('Null in lists.'),
+    result: z.unknown().describe('Result of the workflow; null until it has completed, and in lists.'),
     error: failure.nullable().describe('Why it failed; null unless the state is `failed`.'),
     warnings: z.array(z.string()).describe('Omissions and fallbacks.'),
   })

@@ -97,7 +97,7 @@ const EntityDetail = Entity.extend({
           ),
       }),
     )
-    .describe('In latest revisions, newest first, at most 200.'),
+    .describe('Mentions in latest revisions, newest first, at most 200.'),
   pairs: z.array(EntityPair).describe('Pairs of this entity and others that may be the same.'),
   merges: z.array(EntityMerge).describe('Merges that it took part in, newest first, at most 200.'),
 }).meta({ id: 'EntityDetail', description: 'An entity with its mentions, pairs and merges.' });
@@ -181,7 +181,7 @@ export const entitiesApi = {
       .strictObject({
         winner_id: id.describe('The entity that stays.'),
         loser_id: id.describe('Merged into the winner.'),
-        reason: z.string().min(1).max(500).default('Merged by hand.'),
+        reason: z.string().min(1).max(500).default('Merged by hand.').describe('Why; kept with the merge.'),
       })
       .meta({ id: 'EntityMergeRequest' }),
     status: 201,

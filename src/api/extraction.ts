@@ -36,7 +36,7 @@ const figures = {
       z.object({
         type,
         items: natural.describe('Items extracted so far.'),
-        total: natural.nullable().describe('Null when the source does not report it.'),
+        total: natural.nullable().describe('Items at the source; null when it does not report them.'),
         state: z.enum(['queued', 'running', 'completed', 'incomplete']).describe(incomplete),
       }),
     )
@@ -301,7 +301,12 @@ export const vaultsApi = {
     query: z.strictObject({
       type,
       item: itemId,
-      version: z.coerce.number().int().min(1).optional().describe('Default: the newest.'),
+      version: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe('Number of the version; default: the newest.'),
     }),
     output: z
       .object({ json: z.string().nullable().describe('Indented JSON; null: deleted in this version.') })

@@ -17,7 +17,7 @@ export const Job = z
     id: z.string(),
     name,
     state,
-    payload: z.unknown().describe('Depends on the kind of job.'),
+    payload: z.unknown().describe('Input of the job; it depends on the kind.'),
     attempts: count.describe('How often it was started.'),
     created_at: instant,
     started_at: instant.nullable().describe('Start of the last attempt; null until the first.'),

@@ -21,7 +21,9 @@ export const keysApi = {
     id: 'keys.list',
     summary: 'List gateway keys, revoked and expired ones included',
     output: z
-      .object({ keys: z.array(GatewayKey.extend({ tokens_today: count.describe('Used today, UTC.') })) })
+      .object({
+        keys: z.array(GatewayKey.extend({ tokens_today: count.describe('Tokens used today, UTC.') })),
+      })
       .meta({ id: 'GatewayKeys' }),
   }),
 
@@ -42,7 +44,9 @@ export const keysApi = {
       })
       .meta({ id: 'GatewayKeyRequest' }),
     status: 201,
-    output: GatewayKey.extend({ key: z.string().describe('Shown only once.') }).meta({ id: 'NewGatewayKey' }),
+    output: GatewayKey.extend({ key: z.string().describe('The key itself; returned only here.') }).meta({
+      id: 'NewGatewayKey',
+    }),
   }),
 
   revoke: operation('DELETE /api/v1/keys/:id', {

@@ -33,7 +33,7 @@ export const KnowledgeEvent = z
     artifact_id: id,
     revision_id: id,
     category: z.enum(eventCategories),
-    event_time: instant.nullable().describe('Null: unknown.'),
+    event_time: instant.nullable().describe('When it happened; null: unknown.'),
     narrative: z.string().describe('What happened, in one sentence.'),
     subject: z.string().nullable().describe('What the event is about; null: unknown.'),
     confidence: z.number().describe('0 to 1.'),
@@ -143,7 +143,8 @@ export const searchApi = {
                 'Only chunks that mention one of these entities, and all chunks of documents whose fields mention one.',
               ),
           })
-          .default({}),
+          .default({})
+          .describe('Restrict what is searched.'),
         graph_expand: z
           .boolean()
           .default(searchDefaults.graphExpand)
@@ -195,7 +196,7 @@ export const searchApi = {
               category: z.string(),
               reason: z.string().describe('`same_actor:NAME` or `same_subject:NAME`.'),
               summary: z.string().describe('Narrative of the event.'),
-              event_time: instant.nullable().describe('Null: unknown.'),
+              event_time: instant.nullable().describe('When it happened; null: unknown.'),
               artifact_id: id.describe('Artifact from which the event was extracted.'),
               evidence: z
                 .array(z.object({ quote: z.string(), artifact_id: id, ...textRange }))

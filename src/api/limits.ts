@@ -33,7 +33,9 @@ export const Limit = z
     modified_at: instant.nullable().describe('When the custom limit was last changed; null without one.'),
     cached_limit: count.nullable().describe('Limit cached by servers; null: none, or unknown.'),
     is_cache_known: z.boolean().describe('False when Redis is unavailable.'),
-    usage: LimitUsage.nullable().describe('Null when not requested, or when no store can count it.'),
+    usage: LimitUsage.nullable().describe(
+      'Slots in use; null when not requested, or when no store can count them.',
+    ),
   })
   .meta({ id: 'Limit', description: 'How many requests an organization may have in flight.' });
 export type Limit = z.infer<typeof Limit>;
@@ -78,7 +80,9 @@ export const limitsApi = {
           .describe(`Requests that the organization may have in flight, 1 to ${maxLimit}.`),
       })
       .meta({ id: 'LimitRequest', examples: [{ limit: 50 }] }),
-    output: Limit.extend({ is_new: z.boolean().describe('It had no custom limit before.') }).meta({
+    output: Limit.extend({
+      is_new: z.boolean().describe('True: the organization had no custom limit before.'),
+    }).meta({
       id: 'LimitChanged',
     }),
   }),

@@ -62,7 +62,10 @@ export const Model = z
           .boolean()
           .describe('Its last three calls failed, or most of its last ten without three successes since.'),
         request_count: count.describe('Requests of the last 15 minutes, each counted once.'),
-        success_rate: z.number().nullable().describe('Of those requests, 0 to 1; null without any.'),
+        success_rate: z
+          .number()
+          .nullable()
+          .describe('Successful part of those requests, 0 to 1; null without any.'),
         last_failure: z.string().nullable().describe('Outcome of its last call; null when that succeeded.'),
         backoff_until: instant
           .nullable()
@@ -79,21 +82,35 @@ export const Model = z
         z.object({
           key_id: z.string().describe("Short hash of the provider's key, or * for every key of the model."),
           until: instant.describe('End of the cooldown.'),
-          cause: z.string().describe('`quota` when a quota is exhausted by our own count.'),
-          source: z.string().describe('Where the duration came from.'),
+          cause: z
+            .string()
+            .describe('A failure class, `quota` (also when only our own count is exhausted) or `manual`.'),
+          source: z
+            .string()
+            .describe('Where the duration came from: a header, the body, `default`, `quota` or `admin`.'),
           reason: z.string().nullable().describe('As given with the cooldown; null: none was given.'),
         }),
       )
       .describe('Keys that are cooling down.'),
     success_count: count.describe('Successful requests, over all stored attempts.'),
     failure_count: count.describe('Failed requests, over all stored attempts.'),
-    request_count: count.describe('Sum of both; a request counts once, however many attempts it took.'),
+    request_count: count.describe(
+      'Successful and failed requests; each counts once, however many attempts it took.',
+    ),
     success_rate: z.number().describe('Successful part of all requests, 0 to 1.'),
     average_response_time: z.number().describe('Average duration of successful attempts, in seconds.'),
     reliability_score: z.number().describe('0 to 1, over all attempts.'),
-    recent_success_rate: z.number().nullable().describe('Null unless `include_recent`.'),
-    recent_request_count: count.nullable().describe('Null unless `include_recent`.'),
-    recent_reliability_score: z.number().nullable().describe('Null unless `include_recent`.'),
+    recent_success_rate: z
+      .number()
+      .nullable()
+      .describe('As without `recent_`, over `window_days`; null unless `include_recent`.'),
+    recent_request_count: count
+      .nullable()
+      .describe('As without `recent_`, over `window_days`; null unless `include_recent`.'),
+    recent_reliability_score: z
+      .number()
+      .nullable()
+      .describe('As without `recent_`, over `window_days`; null unless `include_recent`.'),
     effective_reliability_score: z.number().describe('0 to 1; routing prefers higher ones.'),
     decision_reason: decisionReason,
   })
@@ -275,7 +292,7 @@ export const modelsApi = {
           window_days: z.number().describe('Days that count as recent.'),
           reliability_score: z.number().describe('0 to 1, over all stored attempts.'),
           recent_reliability_score: z.number().nullable().describe('0 to 1; null without recent requests.'),
-          effective_score: z.number().describe('The one of both that routing uses.'),
+          effective_score: z.number().describe('The score that routing uses: one of the other two.'),
           decision_reason: decisionReason,
         }),
         steps: z.array(z.string()).describe('The formulas with the numbers of this model.'),
@@ -342,7 +359,7 @@ export const modelsApi = {
           .min(1)
           .max(1_000)
           .optional()
-          .describe('Default: every configured model.'),
+          .describe('Ids of the models; default: every configured model.'),
       })
       .optional(),
     output: z

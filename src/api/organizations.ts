@@ -97,7 +97,7 @@ export const organizationsApi = {
       })
       .meta({ id: 'OrganizationKeyRequest', examples: [{ name: 'production' }] }),
     status: 201,
-    output: OrganizationKey.extend({ key: z.string().describe('Shown only once.') }).meta({
+    output: OrganizationKey.extend({ key: z.string().describe('The key itself; returned only here.') }).meta({
       id: 'NewOrganizationKey',
     }),
   }),

@@ -42,8 +42,8 @@ export const overviewApi = {
           .array(
             z.object({
               limit: Limit,
-              admitted: count.describe('In the last hour, on this server.'),
-              rejected: count.describe('In the last hour, on this server.'),
+              admitted: count.describe('Requests admitted in the last hour, on this server.'),
+              rejected: count.describe('Requests rejected in the last hour, on this server.'),
               ended: count.describe('Executions that ended in the last hour, on this server.'),
               average_hold_ms: z
                 .number()
@@ -78,7 +78,9 @@ export const overviewApi = {
               items: count.describe('Items extracted so far.'),
               total: count.nullable().describe('Items at the source; null when it does not report them.'),
               items_per_second: z.number().nullable().describe('Average of the run; null: no items yet.'),
-              calls_last_minute: count.nullable().describe('Null when another server executes the run.'),
+              calls_last_minute: count
+                .nullable()
+                .describe('Requests of the last minute; null when another server executes the run.'),
               calls_per_minute_limit: count
                 .nullable()
                 .describe('Limit of the registered source; null for a run of a command.'),
@@ -98,8 +100,8 @@ export const overviewApi = {
             .describe('The run that ended last; null without any.'),
         }),
         knowledge: z.object({
-          jobs_queued: count.describe('Documents that wait.'),
-          jobs_running: count.describe('Documents in progress.'),
+          jobs_queued: count.describe('Documents that wait to be processed.'),
+          jobs_running: count.describe('Documents that are being processed.'),
         }),
         gateway: z.object({
           in_flight: count.describe('Requests in flight in this server.'),
@@ -117,7 +119,7 @@ export const overviewApi = {
                 success_rate: z
                   .number()
                   .nullable()
-                  .describe('Of the last 15 minutes; null without requests.'),
+                  .describe('Successful part of the last 15 minutes, 0 to 1; null without requests.'),
                 request_count: count.describe('Requests of the last 15 minutes.'),
               }),
             )
@@ -158,7 +160,7 @@ export const overviewApi = {
 } as const;
 
 const Session = z
-  .object({ expires_at: instant.nullable().describe('Null: there is no session.') })
+  .object({ expires_at: instant.nullable().describe('End of the session; null: there is none.') })
   .meta({ id: 'DashboardSession', description: 'The session of this browser.' });
 
 export const dashboardApi = {
