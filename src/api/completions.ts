@@ -181,7 +181,7 @@ export const promptsApi = {
     body: z
       .strictObject({
         prompt: z.string().min(1).max(10_000).describe('1 to 10,000 characters.'),
-        model_name: z.string().min(1).max(500).nullish().describe('Tried first, before all others.'),
+        model_name: z.string().min(1).max(500).nullish().describe('Name of the model to try first.'),
         system_prompt: z.string().min(1).max(5_000).nullish().describe('1 to 5,000 characters.'),
         response_format: z
           .looseObject({ type: z.string() })
