@@ -297,7 +297,7 @@ function propertyRows(
         property.description ?? field.description ?? '',
         field.default === undefined || location === 'response'
           ? ''
-          : `Default: ${isFlag(field) ? field.default : JSON.stringify(field.default)}.`,
+          : `Default: ${JSON.stringify(isFlag(field) ? field.default === 'true' : field.default)}.`,
       ]
         .filter((part) => part !== '')
         .join(' '),

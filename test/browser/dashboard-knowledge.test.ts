@@ -115,7 +115,7 @@ describe('dashboard page Knowledge', () => {
     await isSound('document');
 
     await goTo(page, 'Artifacts');
-    await page.getByText('extracted by rules').nth(3).waitFor();
+    await page.getByText('read by rules').nth(3).waitFor();
     await isSound('artifacts');
     await goTo(page, 'Entities');
     await page.getByRole('textbox', { name: 'Name or alias' }).fill('bob');

@@ -84,7 +84,7 @@ function printArtifact(out: Output, artifact: Artifact, withText: boolean): void
       ({ cause, positions }) =>
         [
           '',
-          `extracted by rules because a model failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
+          `read by rules because a model failed (${cause}): ${chunkNumbers(positions)}; see "headworks repair"`,
         ] as [string, string],
     ),
     ...status.dropped.map(

@@ -180,7 +180,7 @@ describe('headworks ingest', () => {
       model_fallbacks: { documents: 1, chunks: 4, causes: ['DEADLINE_EXCEEDED'] },
     });
     expect(await at.run('artifacts', 'get', uid)).toBe(0);
-    expect(at.out).toMatch(/extracted by rules because a model failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
+    expect(at.out).toMatch(/read by rules because a model failed \(DEADLINE_EXCEEDED\): chunks 0–2, 5;/);
   });
 
   it('shows extracted items that were dropped', async () => {

@@ -76,14 +76,14 @@ describe('ingest', () => {
     expect(await workflow.checkInput({}, { parameters: { text: 'a' }, files: [] })).toEqual([]);
   });
 
-  it('reports the progress of each document, and chunks extracted by rules because a model failed', async () => {
+  it('reports the progress of each document, and chunks read by rules because a model failed', async () => {
     const { run } = world();
     expect(await run({}, { parameters: { text: 'known' }, files: [textFile('a.md', 'y')] })).toMatchObject({
       result: [
         { state: 'completed', fallback_chunks: 2 },
         { state: 'queued', fallback_chunks: 0 },
       ],
-      warnings: [expect.stringMatching(/2 chunks were extracted by rules/) as string],
+      warnings: [expect.stringMatching(/2 chunks were read by rules/) as string],
     });
   });
 

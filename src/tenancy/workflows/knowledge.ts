@@ -97,7 +97,7 @@ export interface IngestResult {
   readonly chunks: number | null;
   /** Progress of extraction at this moment; it continues in the background. */
   readonly state: string | null;
-  /** Chunks extracted by rules because a model failed, as far as is known at this moment. */
+  /** Chunks read by rules because a model failed, as far as is known at this moment. */
   readonly fallback_chunks: number | null;
   readonly error: ExecutionFailure | null;
 }
@@ -139,7 +139,7 @@ async function ingestAll(
       ...warnings,
       ...(fallbackChunks > 0
         ? [
-            `A model failed, so ${fallbackChunks} chunks were extracted by rules: fewer mentions and events. They are extracted again when the model is available.`,
+            `A model failed, so ${fallbackChunks} chunks were read by rules: fewer mentions and events. They are extracted again when the model is available.`,
           ]
         : []),
     ],

@@ -94,7 +94,7 @@ export interface IngestedDocument {
   readonly chunks: number;
   /** Progress of extraction at this moment. */
   readonly state: 'queued' | 'running' | 'completed' | 'degraded';
-  /** Chunks extracted by rules because a model failed, as far as is known at this moment. */
+  /** Chunks read by rules because a model failed, as far as is known at this moment. */
   readonly fallbackChunks: number;
 }
 

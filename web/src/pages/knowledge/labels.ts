@@ -48,7 +48,7 @@ export const reviewLabels: Readonly<Record<NonNullable<Entity['review_reason']>,
 
 export const stepLabels: Readonly<Record<Step, string>> = {
   index: 'indexed',
-  read: 'extracted',
+  read: 'read',
   embed: 'embedded',
   graph: 'linked',
 };

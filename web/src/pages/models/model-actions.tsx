@@ -67,7 +67,7 @@ export function ModelActions({ model }: { readonly model: Model }) {
 
 /** A skipped probe has a reason. */
 function probeText({ probes: [probe] }: Probes): string {
-  if (probe === undefined) return 'Not checked.';
+  if (probe === undefined) return 'Not probed.';
   const { model, outcome, reason, duration_ms: took } = probe;
   if (outcome === 'success') return `${model} responded in ${formatDuration(took ?? 0)}.`;
   return `${model}: ${outcome}${reason === null ? '' : `, ${withLocalTimes(reason)}`}.`;

@@ -86,7 +86,7 @@ function linesOf({ intervals }: ModelHistory) {
   ];
   const latency: Line[] = [
     {
-      label: 'latency (avg), s',
+      label: 'average latency (s)',
       color: 'blue',
       values: intervals.map(({ successes, average_seconds: average }) => (successes === 0 ? null : average)),
     },

@@ -27,7 +27,7 @@ export function ArtifactState({
   return (
     <>
       <StateBadge tone={tone}>{state}</StateBadge>
-      {state === 'completed' && byRules > 0 ? <Detail>extracted by rules</Detail> : null}
+      {state === 'completed' && byRules > 0 ? <Detail>read by rules</Detail> : null}
     </>
   );
 }
@@ -36,7 +36,7 @@ export function ArtifactState({
 const isConfigured = ({ completed, failed, skipped, queued }: Status['steps'][Step]): boolean =>
   completed + failed + skipped + queued > 0;
 
-/** `indexed, extracted (3 of 4, 2 by rules)`. */
+/** `indexed, read (3 of 4, 2 by rules)`. */
 export function stepsText(status: Status): string {
   return steps
     .filter((step) => isConfigured(status.steps[step]))
