@@ -122,7 +122,7 @@ export const extractionEvents = {
   }),
   'extraction:worker-died': event<{ session: string; worker: string; error: string; workersAlive: number }>({
     level: 'error',
-    message: 'a worker thread died; the others continue',
+    message: 'a worker thread died; another one processes its page',
   }),
   'extraction:type-finished': event<{
     session: string;

@@ -1,17 +1,7 @@
 // Extractions from a faulty Looker: complete, correct and finite.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { EventBus, systemClock, systemIds, systemRandom } from '../../src/core/index.ts';
-import { extractionEvents } from '../../src/extraction/index.ts';
-import { WorkerPool } from '../../src/extraction/pipeline/worker-pool.ts';
-import { parallelConfig } from '../support/extraction/parallel-config.ts';
-import { runExtraction } from '../../src/extraction/pipeline/run-session.ts';
-import { createLooker } from './looker-source-world.ts';
-import { openVault } from '../../src/extraction/vault/sessions.ts';
-import { createUndiciTransport } from '../../src/platform/http-client/undici-transport.ts';
-import { createRateLimiter } from '../support/resilience/memory-rate-limiter.ts';
 import type { LookerSimulatorOptions } from '../../src/simulators/looker/server.ts';
 import {
   contentIn,
@@ -187,73 +177,5 @@ describe('rate limits', () => {
     expect(result.rateLimiter.total_429_count).toBeGreaterThan(0);
     expect(result.rateLimiter.backoff_multiplier).toBeGreaterThan(1);
     expect(vaultRows(folder)).toHaveLength(300);
-  });
-});
-
-describe('a worker thread that dies', () => {
-  it('is replaced by the others: its page is processed again without a second call', async () => {
-    const looker = await simulatedLooker({ items: { users: 200 } });
-    const folder = await temporaryFolder();
-    const transport = createUndiciTransport({});
-    const source = createLooker({
-      baseUrl: looker.url,
-      clientId: looker.clientId,
-      clientSecret: looker.clientSecret,
-      transport,
-      clock: systemClock,
-    });
-    const vault = openVault(join(folder, 'test.vault'), {
-      source: source.name,
-      clock: systemClock,
-      ids: systemIds,
-    });
-    const types = source.types.filter(({ name }) => name === 'users');
-    const marker = join(folder, 'dies-once');
-    writeFileSync(marker, 'offset:50+10');
-    const deaths: unknown[] = [];
-    const events = new EventBus(extractionEvents, () => systemClock.now());
-    events.listen(({ name, payload }) => void (name === 'extraction:worker-died' && deaths.push(payload)));
-    try {
-      const result = await runExtraction(
-        {
-          types,
-          parallel: parallelConfig({ workers: 4, batchSize: 10 }),
-          maxCalls: null,
-          retries: 0,
-          retryDelayMs: 10,
-          fresh: false,
-          retryFailed: false,
-          vault: vault.path,
-          settings: {},
-        },
-        {
-          source,
-          sessions: vault.sessions,
-          limiter: createRateLimiter({ limits: { perSecond: 100_000 }, clock: systemClock }),
-          startThreads: (of, onDeath) =>
-            new WorkerPool(
-              new URL('./extraction-dying-thread.ts', import.meta.url),
-              {
-                vaultPath: vault.path,
-                writeLock: vault.writeLock,
-                types: of,
-                marker,
-              } as never,
-              { count: 2, onDeath },
-            ),
-          clock: systemClock,
-          random: systemRandom,
-          events,
-        },
-        new AbortController().signal,
-      );
-      expect(result).toMatchObject({ state: 'completed', calls: 20, metrics: { total: 200, errors: 1 } });
-      expect(deaths).toMatchObject([{ workersAlive: 1 }]);
-      expect(vaultRows(folder)).toHaveLength(200);
-    } finally {
-      vault.close();
-      await source.close();
-      await transport.close();
-    }
   });
 });

@@ -46,16 +46,11 @@ describe('a worker thread that dies', () => {
     expect(behind).toMatchObject({ wasProcessing: false });
   });
 
-  it('fails every waiting page when it was the last', async () => {
+  it('is replaced, and the waiting pages are processed', async () => {
     const pool = await threads(1);
-    const settled = reasons(await give(pool, ['die', 'behind', 'in the row', 'too']));
-    const noneLeft = {
-      code: 'INTERNAL',
-      message: expect.stringMatching(/^Every worker thread died, .*It died of its page/),
-    };
-    expect(settled.slice(2)).toMatchObject([noneLeft, noneLeft]);
-    expect(pool.alive).toBe(0);
-    await expect(pool.process('session', page('later'))).rejects.toMatchObject(noneLeft);
+    const settled = reasons(await give(pool, ['die', 'behind', 'waiting', 'too']));
+    expect(settled.slice(2)).toMatchObject([{ message: 'waiting' }, { message: 'too' }]);
+    expect(pool.alive).toBe(1);
   });
 
   it('leaves the others to the waiting pages', async () => {
@@ -65,6 +60,31 @@ describe('a worker thread that dies', () => {
     expect(settled[0]).toMatchObject({ wasProcessing: true });
     const answered = settled.filter((one) => !(one instanceof WorkerDiedError));
     expect(answered.length).toBeGreaterThanOrEqual(4);
-    expect(pool.alive).toBe(1);
+  });
+
+  it('of every page is not replaced for ever: waiting pages fail', async () => {
+    const pool = await threads(1);
+    // One page with a thread and one behind it per death.
+    const settled = reasons(
+      await give(
+        pool,
+        Array.from({ length: 24 }, () => 'die'),
+      ),
+    );
+    const noneLeft = {
+      code: 'INTERNAL',
+      message: expect.stringMatching(/^Every worker thread died, .*It died of its page/),
+    };
+    expect(settled.slice(20)).toMatchObject([noneLeft, noneLeft, noneLeft, noneLeft]);
+    expect(pool.alive).toBe(0);
+    await expect(pool.process('session', page('later'))).rejects.toMatchObject(noneLeft);
+  });
+
+  it('when it starts is not replaced', async () => {
+    const pool = new WorkerPool(new URL('data:text/javascript,throw new Error("No start.")'), {} as never, {
+      count: 2,
+      onDeath: () => undefined,
+    });
+    await expect(pool.ready()).rejects.toMatchObject({ message: expect.stringContaining('No start.') });
   });
 });

@@ -159,7 +159,7 @@ function lineOf(name: string, payload: Readonly<Record<string, unknown>>): strin
     case 'extraction:page-failed':
       return `${type} ${page} failed (${cause}): ${error}`;
     case 'extraction:worker-died':
-      return `${worker} died: ${error}; ${workersAlive} left`;
+      return `${worker} died: ${error}; ${workersAlive} running`;
     case 'extraction:setting-ignored':
       return `${payload['setting'] as string} has no effect: ${payload['reason'] as string}`;
     case 'extraction:rows-lost':

@@ -52,7 +52,7 @@ interface Thread {
   lastError: string | null;
 }
 
-/** Called when a thread died: its name, the reason, and how many are left. */
+/** Called when a thread died: its name, the reason, and how many run, its replacement included. */
 export type OnDeath = (thread: string, reason: string, alive: number) => void;
 
 export interface WorkerPoolOptions {
@@ -62,14 +62,23 @@ export interface WorkerPoolOptions {
 
 /** The next page is assigned before a thread has finished one: without that it idles 5% of the time. */
 const pagesPerThread = 2;
+/**
+ * Deaths without a processed page between them, after which threads are not replaced any more: then it is not the pages.
+ * A page that kills threads is given up after two.
+ */
+const maxDeathsInSuccession = 10;
 
-/** Starts threads of the module `entry`. */
+/** Starts threads of the module `entry`, and replaces those that die of a page. */
 export class WorkerPool implements PageProcessor {
   readonly size: number;
   readonly capacity: number;
   readonly #threads = new Set<Thread>();
   readonly #waiting: PromiseWithResolvers<Thread>[] = [];
   readonly #onDeath: OnDeath;
+  readonly #entry: URL;
+  readonly #settings: WorkerSettings;
+  #started = 0;
+  #deathsInSuccession = 0;
   #lastDeath = 'none was started';
   #isClosing = false;
 
@@ -77,7 +86,9 @@ export class WorkerPool implements PageProcessor {
     this.size = count;
     this.capacity = count * pagesPerThread;
     this.#onDeath = onDeath;
-    for (let number = 1; number <= count; number++) this.#start(entry, settings, `worker-${number}`);
+    this.#entry = entry;
+    this.#settings = settings;
+    for (let number = 1; number <= count; number++) this.#start();
   }
 
   get alive(): number {
@@ -110,14 +121,18 @@ export class WorkerPool implements PageProcessor {
     await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
   }
 
-  #start(entry: URL, settings: WorkerSettings, name: string): void {
-    const worker = new Worker(entry, { workerData: settings, name });
+  #start(): void {
+    const name = `worker-${++this.#started}`;
+    const worker = new Worker(this.#entry, { workerData: this.#settings, name });
     const started = Promise.withResolvers<void>();
     const exited = Promise.withResolvers<void>();
     const thread: Thread = { name, worker, started, exited, pages: [], isReady: false, lastError: null };
     this.#threads.add(thread);
     worker.on('message', (message: WorkerReply) => {
-      if (message.kind !== 'ready') return thread.pages.shift()?.resolve(message);
+      if (message.kind !== 'ready') {
+        this.#deathsInSuccession = 0;
+        return thread.pages.shift()?.resolve(message);
+      }
       thread.isReady = true;
       started.resolve();
       this.#admit();
@@ -160,7 +175,11 @@ export class WorkerPool implements PageProcessor {
   #markLost(thread: Thread, reason: string): void {
     this.#threads.delete(thread);
     this.#lastDeath = reason;
-    if (!this.#isClosing) this.#onDeath(thread.name, reason, this.alive);
+    if (!this.#isClosing) {
+      // One that never became ready would not the next time either.
+      if (thread.isReady && ++this.#deathsInSuccession < maxDeathsInSuccession) this.#start();
+      this.#onDeath(thread.name, reason, this.alive);
+    }
     for (const [index, { reject }] of thread.pages.splice(0).entries())
       reject(new WorkerDiedError(thread.name, reason, index === 0));
     if (this.#threads.size > 0) return;
