@@ -132,12 +132,12 @@ export class BusyRetryWindow implements LocalRateWindow {
     return retryWhileBusy(() => this.#window.exchange(request), this.#options);
   }
 
-  /** False while another process has the journal: the call then waits for another grant. */
-  canSendLate(grant: LateGrant): boolean {
+  /** Null while another process has the journal: the call then waits for another grant. */
+  sendLate(grant: LateGrant): string | null {
     try {
-      return this.#window.canSendLate(grant);
+      return this.#window.sendLate(grant);
     } catch (error) {
-      if (isSqliteBusy(error)) return false;
+      if (isSqliteBusy(error)) return null;
       throw error;
     }
   }

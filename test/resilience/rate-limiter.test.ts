@@ -141,7 +141,7 @@ describe('Redis rate window', () => {
       {
         limits: window.limits,
         isLocal: false,
-        canSendLate: () => true,
+        sendLate: ({ stamp }) => stamp,
         exchange: (request) => (isAway ? Promise.reject(new Error('away')) : window.exchange(request)),
       },
       systemClock,

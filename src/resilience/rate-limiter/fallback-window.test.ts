@@ -14,7 +14,7 @@ function sharedWindow(clock: VirtualClock, limits = { perSecond: 5, perMinute: 6
   const window: RateWindow = {
     limits,
     isLocal: false,
-    canSendLate: () => true,
+    sendLate: ({ stamp }) => stamp,
     exchange: async (request: WindowRequest) => {
       state.exchanges++;
       if (state.isDown) throw new Error('away');
@@ -89,7 +89,7 @@ it('stops calling a shared window that hangs after its first timeout', async () 
   const hanging: RateWindow = {
     limits,
     isLocal: false,
-    canSendLate: () => true,
+    sendLate: ({ stamp }) => stamp,
     exchange: () => clock.sleep(1_000).then(() => Promise.reject(new Error('no reply'))),
   };
   const local = new MemoryRateWindow({ limits, clock });

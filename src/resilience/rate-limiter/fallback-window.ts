@@ -42,10 +42,12 @@ export class FallbackRateWindow implements RateWindow {
   }
 
   /** Both must permit it, as for a grant. */
-  canSendLate({ stamp, given, lateMs }: LateGrant): boolean {
+  sendLate({ stamp, given, lateMs }: LateGrant): string | null {
     const { local, shared } = this.#options;
     const half = (index: 0 | 1) => ({ stamp: halfOf(stamp, index), given: halfOf(given, index), lateMs });
-    return (this.#isLocalOnly || shared.canSendLate(half(0))) && local.canSendLate(half(1));
+    const ofShared = this.#isLocalOnly ? halfOf(stamp, 0) : shared.sendLate(half(0));
+    const ofLocal = ofShared === null ? null : local.sendLate(half(1));
+    return ofLocal === null ? null : `${ofShared} ${ofLocal}`;
   }
 
   async exchange(request: WindowRequest): Promise<WindowReply> {

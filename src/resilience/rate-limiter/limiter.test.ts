@@ -10,7 +10,7 @@ it('never returns grants a second time: whether the first return arrived is unkn
   const window: RateWindow = {
     limits: { perSecond: 4 },
     isLocal: false,
-    canSendLate: () => true,
+    sendLate: ({ stamp }) => stamp,
     exchange: (request) => {
       demands.push(request);
       return new Promise((resolve, reject) =>

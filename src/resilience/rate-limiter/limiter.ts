@@ -38,13 +38,15 @@ export interface AcquireOptions {
 interface UnsentGrant {
   stamp: string;
   at: number;
-  /** When it was given, and with which stamp: from then it counts in other processes. */
-  readonly givenAt: number;
-  readonly given: string;
+  /** From then it counts in other processes, or a little later; which know it by this stamp. */
+  givenAt: number;
+  given: string;
+  readonly receivedAt: number;
 }
 
 interface Waiter {
-  readonly grant: (reply: WindowReply) => void;
+  /** `requestedAt`: before the window decided. */
+  readonly grant: (reply: WindowReply, requestedAt: number) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -90,9 +92,10 @@ export class AdaptiveRateLimiter {
         release();
         rejectPromise(reason);
       };
-      const grant = ({ state, stamp }: WindowReply) => {
+      const grant = ({ state, stamp }: WindowReply, requestedAt: number) => {
         release();
-        resolve(this.#permit(state.epoch, reportsSending ? this.#trackUnsent(stamp) : undefined));
+        const unsent = reportsSending ? this.#trackUnsent(stamp, requestedAt) : undefined;
+        resolve(this.#permit(state.epoch, unsent));
       };
       const node = this.#waiters.push({ grant, reject });
       release = onAbort(signal, (reason) => {
@@ -146,7 +149,7 @@ export class AdaptiveRateLimiter {
     const onReply = (reply: WindowReply) => {
       this.#isExchanging = false;
       for (const grant of unsent) Object.assign(grant, { stamp: reply.stamp, at });
-      this.#distribute(reply, wanted);
+      this.#distribute(reply, wanted, at);
     };
     try {
       const reply = this.#window.exchange({
@@ -164,13 +167,13 @@ export class AdaptiveRateLimiter {
     }
   }
 
-  #distribute(reply: WindowReply, wanted: number): void {
+  #distribute(reply: WindowReply, wanted: number, requestedAt: number): void {
     this.#state = reply.state;
     let used = 0;
     for (; used < reply.granted; used++) {
       const waiter = this.#waiters.shift();
       if (!waiter) break;
-      waiter.grant(reply);
+      waiter.grant(reply, requestedAt);
     }
     // Their waiters have left. Used later these grants would violate the window, so they are returned.
     if (used < reply.granted)
@@ -193,9 +196,8 @@ export class AdaptiveRateLimiter {
     return reports;
   }
 
-  #trackUnsent(stamp: string): UnsentGrant {
-    const givenAt = this.#clock.monotonic();
-    const grant = { stamp, at: givenAt, givenAt, given: stamp };
+  #trackUnsent(stamp: string, givenAt: number): UnsentGrant {
+    const grant = { stamp, at: givenAt, givenAt, given: stamp, receivedAt: this.#clock.monotonic() };
     this.#unsent.add(grant);
     return grant;
   }
@@ -203,23 +205,31 @@ export class AdaptiveRateLimiter {
   /** A call sent late counts from when it was sent, if there is room for it then. */
   #markSent(grant: UnsentGrant | undefined): boolean {
     if (!grant || !this.#unsent.delete(grant)) return true;
-    const lateMs = this.#clock.monotonic() - grant.givenAt;
-    if (lateMs <= lateAfterMs) return true;
-    if (!this.#window.canSendLate({ stamp: grant.stamp, given: grant.given, lateMs })) return false;
-    // Reported to a shared window at once: a later report costs more of the rate.
-    if (!this.#window.isLocal) {
-      this.#sentLate = [...this.#sentLate, grant];
-      this.#exchange();
+    const now = this.#clock.monotonic();
+    if (now - grant.givenAt > lateAfterMs) {
+      const { stamp, given, receivedAt } = grant;
+      const moved = this.#window.sendLate({ stamp, given, lateMs: now - receivedAt });
+      if (moved === null) return false;
+      if (this.#window.isLocal) Object.assign(grant, { stamp: moved, given: moved, givenAt: now });
+      else grant.stamp = moved;
     }
+    queueMicrotask(() => this.#reportLate(grant));
     return true;
+  }
+
+  /**
+   * After the call was written to its connection: a busy machine may have interrupted the process between the decision and
+   * that. Reported at once: a later report costs more of the rate.
+   */
+  #reportLate(grant: UnsentGrant): void {
+    if (this.#clock.monotonic() - grant.givenAt <= lateAfterMs) return;
+    this.#sentLate = [...this.#sentLate, grant];
+    this.#exchange();
   }
 
   /** The outcome of a call that was not reported as sent: it counts from now. */
   #settleUnsent(grant: UnsentGrant | undefined): void {
-    if (!grant || !this.#unsent.delete(grant)) return;
-    if (this.#clock.monotonic() - grant.givenAt <= lateAfterMs) return;
-    this.#sentLate = [...this.#sentLate, grant];
-    this.#exchange();
+    if (grant && this.#unsent.delete(grant)) this.#reportLate(grant);
   }
 
   #permit(epoch: number, grant: UnsentGrant | undefined): Permit {

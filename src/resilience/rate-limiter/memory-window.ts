@@ -50,7 +50,7 @@ export class MemoryRateWindow implements LocalRateWindow {
     this.#clock = clock;
     this.#journal = journal;
     this.#windows = slidingWindows(limits);
-    // One more than a window has: `canSendLate` compares with the others.
+    // One more than a window has: `sendLate` compares with the others.
     this.#grants = new GrantRing(Math.max(...this.#windows.map(({ limit }) => limit)) + 1);
     this.#wallOffset = clock.now() - clock.monotonic();
     this.#effective = this.#effectiveWindows();
@@ -81,7 +81,7 @@ export class MemoryRateWindow implements LocalRateWindow {
   }
 
   /** As if the grant was given now: with everything that this and other processes were granted since. */
-  canSendLate({ stamp, given }: LateGrant): boolean {
+  sendLate({ stamp, given }: LateGrant): string | null {
     const decide = () => {
       this.#adjustForWallClock();
       this.#applyChanges();
@@ -90,10 +90,10 @@ export class MemoryRateWindow implements LocalRateWindow {
       const isFree = this.#effective.every(
         ({ count, spanMs }) => this.#grants.fromNewest(count, from) + spanMs <= now,
       );
-      if (!isFree || this.#pausedUntil > now) return false;
+      if (!isFree || this.#pausedUntil > now) return null;
       this.#grants.move(from, now);
       this.#journal?.move(this.#wall(Number(given)), this.#wall(now));
-      return true;
+      return String(now);
     };
     return this.#journal ? this.#journal.transaction(decide) : decide();
   }

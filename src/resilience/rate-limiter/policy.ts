@@ -67,10 +67,10 @@ export interface RateWindow {
   /** One atomic decision. When it fails, no call may be made. A local window replies without a promise if it can. */
   exchange(request: WindowRequest): WindowReply | Promise<WindowReply>;
   /**
-   * The call of this grant is about to leave, late. True: it may, and the grant counts from now (in a window that is not local
-   * from the next exchange). False: the grant is void, and another is needed.
+   * The call of this grant is about to leave, late. If it may, the grant counts from now (in a window that is not local from
+   * the next exchange) and has the returned stamp. Null: the grant is void, and another is needed.
    */
-  canSendLate(grant: LateGrant): boolean;
+  sendLate(grant: LateGrant): string | null;
 }
 
 /**

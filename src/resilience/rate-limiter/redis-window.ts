@@ -52,8 +52,8 @@ export class RedisRateWindow implements RateWindow {
     ]);
   }
 
-  canSendLate({ lateMs }: LateGrant): boolean {
-    return lateMs <= sharedValidityMs;
+  sendLate({ lateMs, stamp }: LateGrant): string | null {
+    return lateMs <= sharedValidityMs ? stamp : null;
   }
 
   async exchange(request: WindowRequest): Promise<WindowReply> {

@@ -148,10 +148,10 @@ export class SqliteGrantJournal implements GrantJournal {
     this.#sql.run`DELETE FROM rate_limit_grants WHERE limiter = ${this.#limiter} AND id <= ${lastObsolete}`;
   }
 
-  /** The row before the newest `limit` grants: each has at most one row, and one more if its call was sent late. */
+  /** The row before the newest `limit` grants: each has at most one row, and up to two more if its call was sent late. */
   #firstNeeded(limit: number): number {
     const row = this.#sql.get`
-      SELECT id FROM rate_limit_grants WHERE limiter = ${this.#limiter} ORDER BY id DESC LIMIT 1 OFFSET ${2 * limit}`;
+      SELECT id FROM rate_limit_grants WHERE limiter = ${this.#limiter} ORDER BY id DESC LIMIT 1 OFFSET ${3 * limit}`;
     return Number(row?.['id'] ?? 0);
   }
 

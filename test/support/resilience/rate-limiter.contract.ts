@@ -43,8 +43,8 @@ export class LimiterWorld {
       return reply.finally(() => this.#inFlight--);
     };
     const { limits, isLocal } = window;
-    const canSendLate: RateWindow['canSendLate'] = (grant) => window.canSendLate(grant);
-    return new AdaptiveRateLimiter({ limits, isLocal, exchange, canSendLate }, this.clock);
+    const sendLate: RateWindow['sendLate'] = (grant) => window.sendLate(grant);
+    return new AdaptiveRateLimiter({ limits, isLocal, exchange, sendLate }, this.clock);
   }
 
   async advance(ms: number): Promise<void> {
