@@ -34,6 +34,12 @@ const others = [
   '/scheduled_plans?all_users=true',
 ];
 
+/** Everything, and a folder with those below it, which lists the folders first. */
+const extractions: readonly Readonly<Record<string, string>>[] = [
+  { vault: 'all.vault' },
+  { vault: 'folders.vault', folders: '1', recursive: 'true' },
+];
+
 const given = process.env['LOOKER_OPENAPI'];
 if (given === undefined) {
   console.log(
@@ -56,7 +62,9 @@ async function check(document: string): Promise<number> {
   closing.defer(() => prism.stop());
   const collector = await startViolationCollector(prism.url, prefix);
   closing.defer(() => collector.stop());
-  await extractThrough(collector, simulator, closing);
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-looker-api-'));
+  closing.defer(() => rm(folder, { recursive: true, force: true }));
+  for (const flags of extractions) await extractThrough(collector, simulator, folder, flags);
   await callOthers(collector, simulator);
   const violations = [...collector.violations()];
   for (const { call, text } of violations) console.log(`${call}: ${text}`);
@@ -70,17 +78,16 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-/** Extracts everything with the Looker client. */
+/** Extracts with the Looker client. */
 async function extractThrough(
   { url }: ViolationCollector,
   { clientId, clientSecret }: Credentials,
-  closing: AsyncDisposableStack,
+  folder: string,
+  flags: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'headworks-looker-api-'));
-  closing.defer(() => rm(folder, { recursive: true, force: true }));
   const config = resolveConfig({
     flags: {
-      vault: join(folder, 'checked.vault'),
+      ...flags,
       'batch-size': '10',
       'rate-limit-per-minute': '100000',
       'rate-limit-per-second': '1000',
