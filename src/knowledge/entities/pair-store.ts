@@ -5,6 +5,8 @@ import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { storedJson } from '../artifacts/artifact-store.ts';
+import { loadFamilies } from './candidate-queries.ts';
+import { matchEntity } from './match.ts';
 import { unnamedEntityName } from './normalize.ts';
 import type { EntityPair, PairDraft } from './types.ts';
 
@@ -38,11 +40,16 @@ export class PairStore {
     return rows[0] ?? null;
   }
 
-  /** Pairs of an entity and of everything merged into it, the most likely first, at most 200. */
+  /**
+   * Pairs of an entity and of everything merged into it, the most likely first, at most 200; without open ones that
+   * merges have contradicted.
+   */
   async of(spaceId: number, entityId: string): Promise<readonly EntityPair[]> {
     if (!isUuid(entityId)) return [];
     const { rows } = await this.#database.query<EntityPair>(sql`
-      select ${columns} from (${pairsOf(spaceId, [entityId])}) p order by p.confidence desc, p.pair_id limit 200`);
+      select ${columns} from (${pairsOf(spaceId, [entityId])}) p
+      where not (p.is_contradicted and p.state in ('open', 'later'))
+      order by p.confidence desc, p.pair_id limit 200`);
     return rows;
   }
 
@@ -172,8 +179,8 @@ async function postponeEquivalents(
 }
 
 /**
- * Those of `chosen` (a query on `entity_pair`) that are still to be decided: open or postponed, between two unmerged
- * entities without a decision that they are different. The most likely pair of each two, with `live_a` < `live_b`.
+ * Those of `chosen` (a query on `entity_pair`) that are still to be decided: open or postponed, not contradicted, between two
+ * unmerged entities without a decision that they are different. The most likely pair of each two, with `live_a` < `live_b`.
  */
 export const openPairs = (chosen: Sql): Sql => sql`
   with chosen as (${chosen}),
@@ -182,7 +189,7 @@ export const openPairs = (chosen: Sql): Sql => sql`
   sided as (
     select p.*, least(a.root, b.root) as live_a, greatest(a.root, b.root) as live_b
     from chosen p join family a on a.member = p.entity_a join family b on b.member = p.entity_b
-    where a.root <> b.root and p.state in ('open', 'later')),
+    where a.root <> b.root and p.state in ('open', 'later') and not p.is_contradicted),
   different as (
     select distinct least(a.root, b.root) as live_a, greatest(a.root, b.root) as live_b
     from family a join entity_pair d on d.entity_a = a.member join family b on b.member = d.entity_b
@@ -208,6 +215,7 @@ export async function refreshUncertain(
   entityIds: readonly string[],
 ): Promise<void> {
   if (entityIds.length === 0) return;
+  await refreshContradicted(transaction, spaceId, entityIds);
   await transaction.query(sql`
     with touched as (${pairsOf(spaceId, entityIds)}),
     family as (select * from knowledge_family(array(
@@ -222,4 +230,44 @@ export async function refreshUncertain(
       review_reason = case when flagged.is_open then 'uncertain' end
     from flagged where e.entity_id = flagged.id and coalesce(e.review_reason, 'uncertain') = 'uncertain'
       and e.needs_review <> flagged.is_open and e.canonical_name <> ${unnamedEntityName}`);
+}
+
+/**
+ * A pair of S. Okafor is one of Sam Okafor when those two are merged: with Sarah Okafor it is not worth a decision any
+ * more. Depends on what is merged at present only, so that undoing a merge in any order restores it.
+ */
+async function refreshContradicted(
+  transaction: Transaction,
+  spaceId: number,
+  entityIds: readonly string[],
+): Promise<void> {
+  const { rows } = await transaction.query<MovedPair>(sql`
+    with touched as (${pairsOf(spaceId, entityIds)}),
+    family as (select * from knowledge_family(array(select entity_a from touched union select entity_b from touched)))
+    select p.pair_id as "pairId", a.root as "liveA", b.root as "liveB", p.is_contradicted as "isContradicted",
+      a.root <> p.entity_a or b.root <> p.entity_b as "isMoved"
+    from touched p join family a on a.member = p.entity_a join family b on b.member = p.entity_b
+    where a.root <> b.root and p.state in ('open', 'later')
+      and (p.is_contradicted or a.root <> p.entity_a or b.root <> p.entity_b)`);
+  if (rows.length === 0) return;
+  const ids = new Set(rows.flatMap(({ liveA, liveB }) => [liveA, liveB]));
+  const families = await loadFamilies(transaction, spaceId, [...ids], null);
+  const known = new Map(families.map((family) => [family.known.entity.entityId, family.known]));
+  const changed = rows.filter(({ liveA, liveB, isMoved, isContradicted }) => {
+    const [a, b] = [known.get(liveA), known.get(liveB)];
+    const isDifferent = a && b && matchEntity(b, [a]).every(({ match }) => match.verdict === 'different');
+    return (isMoved && isDifferent === true) !== isContradicted;
+  });
+  await transaction.query(sql`
+    update entity_pair set is_contradicted = not is_contradicted
+    where pair_id = any(${changed.map(({ pairId }) => pairId)}::uuid[])`);
+}
+
+interface MovedPair {
+  readonly pairId: string;
+  readonly liveA: string;
+  readonly liveB: string;
+  readonly isContradicted: boolean;
+  /** A side was merged into another entity since. */
+  readonly isMoved: boolean;
 }

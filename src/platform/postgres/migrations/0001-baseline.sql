@@ -549,6 +549,7 @@ create table entity_pair (
   state text not null default 'open' check (state in ('open', 'same', 'different', 'later')),
   decided_by text,                     -- model, admin, organization id
   decided_at timestamptz,
+  is_contradicted boolean not null default false, -- what its sides were merged into contradicts: not listed as open
   created_at timestamptz not null,
   check (entity_a < entity_b),
   unique (entity_a, entity_b)
