@@ -25,7 +25,6 @@ export const purposes: Readonly<Record<string, string>> = {
   'ajv-formats': 'formats in JSON Schemas',
   'cli-progress': 'progress of commands',
   commander: 'commands and flags',
-  compromise: 'names and dates in documents without a model',
   fastify: 'the HTTP server',
   'fastify-type-provider-zod': 'schemas of the HTTP API',
   'html-to-text': 'HTML documents',

@@ -1,8 +1,8 @@
 // Word lists: the kind of a word (from the lexicon of compromise), and cue words around names of people, organizations
 // and projects.
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 
-type WordKind =
+export type WordKind =
   | 'given'
   | 'surname'
   | 'place'
@@ -13,44 +13,19 @@ type WordKind =
   | 'adjective'
   | 'function';
 
-interface Model {
-  readonly one: { readonly lexicon: Readonly<Record<string, string | readonly string[]>> };
-}
-
-const tagsOfKind: Readonly<Record<Exclude<WordKind, 'noun'>, string>> = {
-  given: 'FemaleName MaleName FirstName',
-  surname: 'LastName',
-  place: 'City Country Region Place',
-  organization: 'Organization SportsTeam',
-  verb: 'Infinitive',
-  past: 'PastTense Participle PresentTense',
-  adjective: 'Adjective Comparative Superlative',
-  function: `Determiner Preposition Conjunction Possessive Pronoun Reflexive Modal Copula Verb Negative Adverb
-    QuestionWord Expression`,
-};
-
-/** Full names of well-known people; their parts are not used. */
-const skippedTags = new Set(['Person', 'Emoticon', 'PhrasalVerb']);
+/** Written by scripts/word-kinds.ts. */
+export const wordKindsFile = new URL('./word-kinds.txt', import.meta.url);
 
 /**
- * Loaded on first use: importing compromise takes .3 to .5 s and 50 MB. Only its lexicon is used, not its tagger, which
- * reads some twenty chunks a second; a lookup takes well under a microsecond.
+ * Takes some milliseconds; importing compromise took .3 s in one task, which blocked the server (B1), and 50 MB per thread.
+ * Words by kind: lines of words with commas between them, after a line with their kind in brackets.
  */
 function loadKinds(): ReadonlyMap<string, WordKind> {
-  const nlp = createRequire(import.meta.url)('compromise/two') as { model(): unknown };
-  const { lexicon } = (nlp.model() as Model).one;
-  const kindOfTag = new Map(
-    Object.entries(tagsOfKind).flatMap(([kind, tags]) =>
-      tags.split(/\s+/).map((tag) => [tag, kind as WordKind] as const),
-    ),
-  );
   const loaded = new Map<string, WordKind>();
-  for (const [word, tags] of Object.entries(lexicon)) {
-    const all = typeof tags === 'string' ? [tags] : tags;
-    if (all.some((tag) => skippedTags.has(tag))) continue;
-    const [tag = ''] = all;
-    loaded.set(word, all.includes('Abbreviation') ? 'noun' : (kindOfTag.get(tag) ?? 'noun'));
-  }
+  let kind: WordKind = 'noun';
+  for (const line of readFileSync(wordKindsFile, 'utf8').split('\n'))
+    if (line.startsWith('[')) kind = line.slice(1, -1) as WordKind;
+    else if (line !== '' && !line.startsWith('#')) for (const word of line.split(',')) loaded.set(word, kind);
   return loaded;
 }
 
