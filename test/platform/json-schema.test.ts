@@ -86,8 +86,8 @@ describe('what is wrong with a value', () => {
 
   it('is reported together, with the path', async () => {
     const signal = new AbortController().signal;
-    expect(await schemas.violations(schema, { total: 3, date: '2026-01-31' }, signal)).toEqual([]);
-    const violations = await schemas.violations(schema, { total: 1.5, kind: 'c', other: 1 }, signal);
+    expect(await schemas.violations(schema, { total: 3, date: '2026-01-31' }, { signal })).toEqual([]);
+    const violations = await schemas.violations(schema, { total: 1.5, kind: 'c', other: 1 }, { signal });
     expect(violations.join('\n')).toMatch(/date/);
     for (const part of ['/total must be integer', '"other"', '/kind must be equal to one of', '["a","b"]'])
       expect(violations.join('\n')).toContain(part);
@@ -126,9 +126,20 @@ describe('a schema that does not end', () => {
 
   it('is stopped by its caller too', async () => {
     const stop = new AbortController();
-    const work = checks(60_000).violations(endless, value, stop.signal);
+    const work = checks(60_000).violations(endless, value, { signal: stop.signal });
     const gone = new Error('gone');
     stop.abort(gone);
     await expect(work).rejects.toBe(gone);
+  });
+
+  it('of one organization leaves a thread to the others (B3)', async () => {
+    const made = checks(60_000);
+    const stop = new AbortController();
+    const held = Array.from({ length: 3 }, () =>
+      made.violations(endless, value, { signal: stop.signal, group: 'a' }).catch(() => 'stopped'),
+    );
+    expect(await made.violations({ type: 'string' }, 'x', { group: 'b' })).toEqual([]);
+    stop.abort();
+    expect(await Promise.all(held)).toEqual(['stopped', 'stopped', 'stopped']);
   });
 });

@@ -1,5 +1,6 @@
 // Untrusted JSON schemas, compiled and run in threads that are terminated when they take too long.
 import type { Clock } from '../../core/index.ts';
+import type { WorkLimits } from '../threads/thread-pool.ts';
 import { threadModule, ThreadPool } from '../threads/thread-pool.ts';
 import { ThreadStopped, ThreadThrew } from '../threads/pooled-thread.ts';
 import type { SchemaFunctions } from './schema-thread.ts';
@@ -14,6 +15,9 @@ export interface SchemaChecksOptions {
   readonly timeoutMs?: number;
   readonly memoryMb?: number;
 }
+
+/** `group`: the organization whose schema it is; organizations take turns. */
+type CheckOptions = Pick<WorkLimits, 'signal' | 'group'>;
 
 const defaultTimeoutMs = 1_000;
 const defaultMemoryMb = 256;
@@ -37,7 +41,7 @@ export class SchemaChecks {
   }
 
   /** The problem of the schema, as a sentence; null when it can be used. */
-  async problemOf(schema: unknown, signal?: AbortSignal): Promise<string | null> {
+  async problemOf(schema: unknown, options: CheckOptions = {}): Promise<string | null> {
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
       return 'It must be a JSON object.';
     const text = jsonOf(schema);
@@ -45,7 +49,7 @@ export class SchemaChecks {
     if (text.length > maxSchemaLength)
       return `It is longer than ${maxSchemaLength.toLocaleString('en')} characters.`;
     try {
-      return await this.#pool.run('problemOf', text, { timeoutMs: this.#timeoutMs, signal });
+      return await this.#pool.run('problemOf', text, { timeoutMs: this.#timeoutMs, ...options });
     } catch (error) {
       if (error instanceof ThreadStopped) return `Using it ${this.#outcomeOf(error)}.`;
       throw error;
@@ -53,14 +57,14 @@ export class SchemaChecks {
   }
 
   /** The violations of the value, as sentences; empty when it is valid. Fails with SchemaCheckStopped. */
-  async violations(schema: unknown, value: unknown, signal?: AbortSignal): Promise<readonly string[]> {
+  async violations(schema: unknown, value: unknown, options: CheckOptions = {}): Promise<readonly string[]> {
     const text = jsonOf(value);
     if (text === undefined) return ['the value is nested too deeply'];
     try {
       return await this.#pool.run(
         'violations',
         { schema: JSON.stringify(schema), value: text },
-        { timeoutMs: this.#timeoutMs, signal },
+        { timeoutMs: this.#timeoutMs, ...options },
       );
     } catch (error) {
       if (error instanceof ThreadStopped)

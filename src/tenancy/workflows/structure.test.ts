@@ -132,6 +132,22 @@ describe('structure', () => {
     expect(second?.requestId).not.toBe(first?.requestId);
   });
 
+  it('checks schemas in the turn of its organization (B3)', async () => {
+    const world = workflowWorld(good);
+    const groups: unknown[] = [];
+    const record = (options?: { readonly group?: string | undefined }) => groups.push(options?.group);
+    const workflow = structureWorkflow({
+      ...world.deps,
+      schemas: {
+        problemOf: async (_, options) => (record(options), null),
+        violations: async (_, __, options) => (record(options), []),
+      },
+    });
+    await workflow.checkOptions({ schema }, 'org_1');
+    await world.run(workflow, { schema }, { parameters: { text: 'x' } });
+    expect(groups).toEqual(['org_1', 'org_1']);
+  });
+
   it('fails when the repaired answer does not match either, with the reasons', async () => {
     const world = workflowWorld('{"sum": 3}');
     const wide = { required: ['a', 'b', 'c', 'd', 'e'] };

@@ -64,8 +64,8 @@ const inputFields = {
 export function structureWorkflow(deps: WorkflowDeps): Workflow {
   return {
     name: 'structure',
-    checkOptions: async (options) => [
-      ...(await schemaProblems(deps, options['schema'])),
+    checkOptions: async (options, organizationId) => [
+      ...(await schemaProblems(deps, options['schema'], organizationId)),
       ...checkFields(options, optionFields, 'the workflow structure'),
     ],
     warnings: (options) => modelWarnings(deps.model, options),
@@ -83,10 +83,11 @@ export function structureWorkflow(deps: WorkflowDeps): Workflow {
 async function schemaProblems(
   { schemas }: WorkflowDeps,
   schema: unknown,
+  organizationId: string,
 ): Promise<readonly WorkflowProblem[]> {
   if (!isGiven(schema))
     return [{ field: 'schema', message: 'is missing: the JSON schema that results must match' }];
-  const problem = await schemas.problemOf(schema);
+  const problem = await schemas.problemOf(schema, { group: organizationId });
   return problem === null ? [] : [{ field: 'schema', message: `cannot be used. ${problem}` }];
 }
 
@@ -146,7 +147,7 @@ async function structureDocuments(
       const found = findJson(answer);
       if (!found) return { problems: ['the answer has no complete JSON value'] };
       const problems = await deps.schemas
-        .violations(schema, found.value, task.signal)
+        .violations(schema, found.value, { signal: task.signal, group: task.organizationId })
         .catch((error: unknown) =>
           Promise.reject(error instanceof SchemaCheckStopped ? schemaTooSlow(error) : error),
         );
