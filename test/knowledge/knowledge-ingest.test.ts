@@ -201,6 +201,33 @@ describe('ingest', () => {
     expect(world.recorded).toHaveLength(1);
   });
 
+  it('records nothing from a repair except that its reading was truncated', async () => {
+    let isBroken = true;
+    model = {
+      method: 'model',
+      read: async (task, callSignal) => {
+        if (isBroken) throw new KnowledgeError('KNOWLEDGE_READING_FAILED', 'unusable twice');
+        const reading = await bracketReader('model').read(task, callSignal);
+        return { ...reading, dropped: [{ reason: 'mentions-too-many', count: 7 }] };
+      },
+    };
+    const { revisionId } = await ingest('[Ann] decided.');
+    await run(revisionId);
+    const [entry] = world.recorded;
+    const kinds = () => world.recorded.map(({ kind }) => kind);
+    expect(kinds()).toEqual(['knowledge.chunk-read-by-rules']);
+    const repair = (change: Partial<IngestDeps> = {}) =>
+      chunkRepairs({ ...deps, ...change })
+        .find(({ kind }) => kind === entry?.kind)
+        ?.repair({ ...entry, details: entry?.details ?? {} } as unknown as LedgerEntry, signal);
+    isBroken = false;
+    const resolver = { resolve: () => Promise.reject(new TypeError('It broke.')) };
+    expect(await repair({ resolver })).toMatchObject({ outcome: 'still-broken' });
+    expect(kinds()).toEqual(['knowledge.chunk-read-by-rules']);
+    expect(await repair()).toEqual({ outcome: 'repaired' });
+    expect(kinds()).toEqual(['knowledge.chunk-read-by-rules', 'knowledge.reading-truncated']);
+  });
+
   it('stores ten thousand structured mentions and reports how many were truncated', async () => {
     const mentions = Array.from({ length: 10_050 }, (_, index) => ({
       surfaceForm: `Ann ${index}`,

@@ -212,7 +212,7 @@ export class ExtractionWorld {
     this.options.call?.(request, attempt);
     this.#unsettled++;
     this.maxUnsettled = Math.max(this.maxUnsettled, this.#unsettled);
-    const bytes = new Uint8Array(this.options.pageBytes ?? 1);
+    const bytes = new Uint8Array(this.options.pageBytes ?? 1).fill(byteOf(request));
     return { request, bytes, total: null, nextLink: null };
   }
 
@@ -227,7 +227,7 @@ export class ExtractionWorld {
         return alive.size;
       },
       ready: () => Promise.resolve(),
-      process: async (_session, { request }): Promise<Processed> => {
+      process: async (_session, { request, bytes }): Promise<Processed> => {
         while (free.length === 0) {
           if (alive.size === 0)
             throw Object.assign(new Error('all dead'), { code: 'INTERNAL' }) as HeadworksError;
@@ -235,6 +235,8 @@ export class ExtractionWorld {
         }
         const thread = free.pop() ?? '';
         await clock.sleep(options.processingMs ?? 1, this.#termination.signal);
+        if (bytes[0] !== byteOf(request) || bytes.at(-1) !== byteOf(request))
+          throw new TypeError(`The bytes of ${request.key} changed while it was processed.`);
         const fate = options.process?.(request, thread);
         if (fate === 'dies') {
           alive.delete(thread);
@@ -272,4 +274,10 @@ export class ExtractionWorld {
     this.sessions.done.push(outcome);
     return outcome;
   }
+}
+
+/** What the body of a page consists of. */
+function byteOf({ position }: PageRequest): number {
+  const { offset, limit } = position as Extract<PagePosition, { kind: 'offset' }>;
+  return 1 + (Math.floor(offset / limit) % 255);
 }

@@ -170,6 +170,17 @@ describe('a page that cannot be fetched', () => {
 });
 
 describe('worker threads', () => {
+  it('read the bytes of a page until they reply: its buffer is not reused before', async () => {
+    const world = new ExtractionWorld({
+      types: { things: 500 },
+      threads: 3,
+      processingMs: 7,
+      parallel: { workers: 8 },
+    });
+    // The world rejects a page whose bytes changed.
+    expect(await world.run()).toMatchObject({ state: 'completed', metrics: { total: 500 } });
+  });
+
   it('that die are recorded, their page is processed by another without a second call, the rest continue', async () => {
     let deaths = 0;
     const world = new ExtractionWorld({

@@ -121,6 +121,17 @@ describe('Scores', () => {
     expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
   });
 
+  it('reads the store while writes pause: an attempt that is being written counts once', async () => {
+    const { open, clock, stores } = stateWorld();
+    const slowStores = { ...stores, attempts: slow(stores.attempts, clock) };
+    const { scores, attempts } = await clock.run(open({ stores: slowStores }));
+    attempts.record(exampleAttempt());
+    const written = attempts.flush();
+    const read = scores.reload.refresh();
+    await clock.run(Promise.all([written, read]));
+    expect(scores.of(1).longTerm).toMatchObject({ requests: 1, successes: 1 });
+  });
+
   it('recovers a bad model: old failures leave the window while probes fill it', async () => {
     const { parts, memory, clock } = stateWorld();
     const attempts = new AttemptLog(parts, memory.attempts);

@@ -1,4 +1,4 @@
-// Releases that the store has not confirmed.
+// Releases that the store has not confirmed, and the number of servers.
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { SlotLedger } from './slot-ledger.ts';
@@ -33,4 +33,19 @@ it.each([
   ledger.addPendingRelease(slot);
   happens(ledger);
   expect(await sentBy(ledger)).toEqual([]);
+});
+
+it('counts fewer servers only a lease after more: a flushed store has lost them', async () => {
+  const clock = new VirtualClock();
+  const ledger = new SlotLedger(clock, 60_000);
+  const counted = (count: number) => {
+    ledger.setServers(count);
+    return ledger.servers;
+  };
+  expect(counted(3)).toBe(3);
+  await clock.advance(59_999);
+  expect(counted(1)).toBe(3);
+  expect(counted(4)).toBe(4);
+  await clock.advance(60_000);
+  expect(counted(1)).toBe(1);
 });
