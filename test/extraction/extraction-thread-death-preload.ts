@@ -6,6 +6,7 @@ import { isMainThread } from 'node:worker_threads';
 
 const item = process.env['DIES_AT_ITEM'];
 const file = process.env['DEATHS'] ?? '';
+// oxlint-disable-next-line typescript/unbound-method -- called with its statement below
 const run = StatementSync.prototype.run;
 
 if (!isMainThread && item !== undefined)

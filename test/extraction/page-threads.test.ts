@@ -62,7 +62,7 @@ describe('a worker thread that dies', () => {
     expect(answered.length).toBeGreaterThanOrEqual(4);
   });
 
-  it('of every page is not replaced for ever: waiting pages fail', async () => {
+  it('of every page is replaced ten times: then waiting pages fail', async () => {
     const pool = await threads(1);
     // One page with a thread and one behind it per death.
     const settled = reasons(
