@@ -8,7 +8,9 @@ describe('textLikeness', () => {
     ['', '', 1],
     ['abc', '', 0],
     ['abc', 'xyz', 0],
-  ])('of %j and %j is %d', (a, b, expected) => expect(textLikeness(a, b)).toBeCloseTo(expected));
+  ])('%j and %j have the similarity %d', (a, b, expected) =>
+    expect(textLikeness(a, b)).toBeCloseTo(expected),
+  );
 });
 
 describe('matchAll', () => {

@@ -1,4 +1,4 @@
-// Words that the repository does not use, and what to write instead. `npm run check` refuses them.
+// Words that the repository does not use, and what to write instead. `npm run check` rejects them.
 // Extend the list when a private word or a British spelling turns up; give every exception a reason.
 
 export interface Term {

@@ -53,7 +53,7 @@ describe('completeText with json', () => {
     expect(sent).toEqual(['json_schema']);
   });
 
-  it('falls back to the next format when one is rejected, and remembers that for ten minutes', async () => {
+  it('falls back to the next format when one is rejected, and skips that one for ten minutes', async () => {
     const { clock, sent, complete } = setUp((format) => (format === 'json_schema' ? rejection : null));
     await complete();
     await complete();
@@ -76,7 +76,7 @@ describe('completeText with json', () => {
     expect(without.sent).toEqual(['json_schema', 'text']);
   });
 
-  it('passes other errors on, and remembers nothing when every format is rejected', async () => {
+  it('passes other errors on, and caches nothing when every format is rejected', async () => {
     const exhausted = new GatewayError('GATEWAY_EXHAUSTED', 'No model.', { isRetryable: true });
     const busy = setUp(() => exhausted);
     await expect(busy.complete()).rejects.toBe(exhausted);

@@ -52,7 +52,7 @@ describe('CircuitBreaker', () => {
     expect(breaker.state).toMatchObject({ is: 'open', retryAfterMs: 1_000 });
   });
 
-  it('forgets failures after a success', async () => {
+  it('resets the count of failures after a success', async () => {
     const { breaker, call } = setUp();
     await call(down);
     await call('ok');

@@ -45,7 +45,7 @@ it('runs degraded without Redis and reports it, also when Redis is down at the s
 });
 
 it.each(['serve', 'worker'] as const)(
-  'waits at the start of "%s" for Postgres, and says so',
+  'waits at the start of "%s" for Postgres, and prints that',
   async (role) => {
     const postgres = await startPrivatePostgres();
     await postgres.stop();

@@ -127,7 +127,7 @@ describe('a response without items', () => {
       json({ message: 'Not found' }, {}, 404),
       'completed',
     ],
-  ])('%s', async (_what, yaml, response, state) => {
+  ])('makes the type complete or incomplete: %s', async (_what, yaml, response, state) => {
     expect(await extractAll(listYaml(yaml), () => response)).toMatchObject({ state, ids: [] });
   });
 

@@ -220,7 +220,7 @@ describe('a vault', () => {
       '/etc/hostname/x.vault',
       /^The folder of the vault \/etc\/hostname .*Choose another path \(--vault\)/,
     ],
-  ])('%s is rejected in one line', async (_, vault, message) => {
+  ])('that is %s is rejected in one line', async (_, vault, message) => {
     const { run } = await extractRest({
       handler: () => json([]),
       yaml: yamlFor('type: offset'),

@@ -130,7 +130,7 @@ describe('pruning a vault', () => {
     expect(versionsOf(world, 'a')).toEqual([1]);
   });
 
-  it('forgets the pages of extractions that have a successor, and no others', async () => {
+  it('deletes the pages of extractions that have a successor, and no others', async () => {
     const world = await vaultWorld();
     await extractDaily(world, [{ a: '1' }, { a: '1' }, { a: '1' }]);
     expect(await prune(world, { olderThanDays: 1, keep: 1 })).toMatchObject({ pages: 2 });

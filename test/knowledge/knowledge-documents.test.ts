@@ -244,7 +244,7 @@ it('accepts one line of millions of characters', async () => {
   expect(text).toHaveLength(4_000_000);
 });
 
-it('refuses a file that is too large before it is read', async () => {
+it('rejects a file that is too large before it is read', async () => {
   const error = read('a.txt', Buffer.alloc(1_000_001, 'x'));
   await expect(error).rejects.toMatchObject({ code: 'INPUT_INVALID' });
   await expect(error).rejects.toThrow(/1,000,001 bytes; at most 1,000,000/);

@@ -94,7 +94,7 @@ it('runs the operator statements of the founding document', async () => {
   expect(uses.every(({ uses: count }) => count > 1)).toBe(true);
 });
 
-it('refuses to insert aliases without a space, and moves event actors, as the founding document merges manually', async () => {
+it('rejects aliases without a space, and moves event actors, as the founding document merges manually', async () => {
   const { services, space } = await readExample();
   const people = await services.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
   const [a, b] = people.filter(({ canonicalName }) => /^(Bob Smith|Carol Davis)$/.test(canonicalName));

@@ -12,7 +12,7 @@ const redisEnv = () => ({
   HEADWORKS_REDIS_KEY_PREFIX: `${uniqueName('knowledge')}:`,
 });
 
-it('reads what a deployment and a watched folder bring in', async () => {
+it('reads documents of a deployment and of a watched folder', async () => {
   const notes = await temporaryFolder();
   const server = await startTestServer(await testConfig(redisEnv()));
   const made = async (path: string, body: unknown): Promise<Record<string, string>> => {

@@ -227,7 +227,7 @@ describe('names of settings in messages', () => {
     ['Choose another with --port or HEADWORKS_PORT (0: any).', 'Choose another with port (0: any).'],
     ['extraction.types (--types, HEADWORKS_EXTRACTION_TYPES): no.', 'types: no.'],
     ['The type --types-of and MY_REDIS_URL stay.', 'The type --types-of and MY_REDIS_URL stay.'],
-  ] as const)('%s', ([before, after]) => {
+  ] as const)('become names of options: %s', ([before, after]) => {
     const error = libraryError(new CoreError('REDIS_UNUSABLE', before), names);
     expect(error.message).toBe(after);
     expect(error.stack).toContain(after);

@@ -458,7 +458,7 @@ describe('tenants', () => {
     };
   };
 
-  it.each(mcpTransports)('see nothing of each other over %s, whatever they try', async (transport) => {
+  it.each(mcpTransports)('get no data of each other over %s, whatever they try', async (transport) => {
     const client = await world.client(transport, acme.key);
     expect(Object.keys(tries()).sort()).toEqual(allTools.map(({ name }) => name).sort());
     for (const [name, attempts] of Object.entries(tries()))

@@ -191,7 +191,7 @@ describe('the monitoring files', () => {
     expect(new Set(quiet)).toEqual(new Set(inUse));
   });
 
-  it('needs the admin token on a loopback address too: a reverse proxy may be there', async () => {
+  it('needs the admin token on a loopback address too: there may be a reverse proxy', async () => {
     const server = await startServer(await testConfig(), { role: 'serve' });
     onTestFinished(() => server.stop());
     const { url, adminToken } = server;

@@ -160,7 +160,7 @@ describe.each(stores)('jobs on %s', (name, open) => {
     expect(await adding).toEqual(expect.any(String));
   });
 
-  it('never sees an aborted transaction of another caller under concurrency', async () => {
+  it('is never affected by an aborted transaction of another caller', async () => {
     const kind = newKind({ concurrency: 5 });
     const { queue, events } = await openQueue(database, { timing: { pollMs: 20, heartbeatMs: 20 } });
     await queue.define([kind]);

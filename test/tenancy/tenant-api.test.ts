@@ -31,7 +31,7 @@ function formOf(...files: readonly [name: string, text: string, type?: string][]
 const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 describe('a request', () => {
-  it('is accepted as JSON, answered at once, and its state can be read repeatedly', async () => {
+  it('is accepted as JSON, gets a response at once, and its state can be read repeatedly', async () => {
     const world = await tenantApiWorld({ run: echo });
     const { status, body } = await world.call('POST', deploymentPath, {
       headers: json,
@@ -73,7 +73,7 @@ describe('a request', () => {
     expect(await world.call('POST', `/deployment/api/${acme}/invoices`)).toMatchObject({ status: 200 });
   });
 
-  it.each(['query', 'body'])('waits as long as its %s says', async (place) => {
+  it.each(['query', 'body'])('waits as long as its %s specifies', async (place) => {
     const world = await tenantApiWorld();
     const calling = world.call('POST', `${deploymentPath}${place === 'query' ? '?timeout=7' : ''}`, {
       headers: json,
@@ -384,7 +384,7 @@ describe('bad input', () => {
     });
   });
 
-  it('of a status request is a 404 or 400, never another tenant’s execution', async () => {
+  it('in a status request returns 404 or 400, never another tenant’s execution', async () => {
     const world = await tenantApiWorld({
       deployments: [
         exampleDeployment(),
@@ -408,7 +408,7 @@ describe('bad input', () => {
     expect((await world.call('GET', body.status_api)).body.status).toBe('queued');
   });
 
-  it('of a path or method has the same shape', async () => {
+  it('in a path or method has the same shape', async () => {
     const world = await tenantApiWorld();
     expect(await world.call('PUT', deploymentPath)).toMatchObject({
       status: 405,

@@ -54,7 +54,7 @@ describe('a call whose connection is lost', () => {
     },
   );
 
-  it('is repeated when the stopping server refused it, whatever the method', async () => {
+  it('is repeated when the stopping server rejected it, whatever the method', async () => {
     const { client, calls } = await remoteServer('shutting-down');
     expect(await client.call('POST', '/call', { body: {} })).toEqual({ done: true });
     expect(calls).toEqual(['POST', 'POST']);

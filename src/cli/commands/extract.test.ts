@@ -115,7 +115,7 @@ describe('the end of an extraction', () => {
     [{ state: 'incomplete' }, 'the source reports a larger total: extract it again with --fresh'],
     [{ state: 'incomplete', hasBrokenLists: true }, 'check its pagination, then extract it again'],
     [{ state: 'interrupted', endedBy: 'max-calls', types: [running] }, '11        interrupted'],
-  ])('says so: %j', (more, text) => {
+  ])('shows the state: %j', (more, text) => {
     const world = new CliWorld();
     printResult(sessionIn(world), { ...result, ...more });
     expect(world.out).toContain(text);

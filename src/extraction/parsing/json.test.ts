@@ -22,7 +22,7 @@ describe('an instant', () => {
 });
 
 describe('text and counts', () => {
-  it('come from text and numbers only', () => {
+  it('are read from text and numbers only', () => {
     expect(['a', 5, '', null, {}, false].map(textOf)).toEqual(['a', '5', null, null, null, null]);
     expect([7, '7', -1, 1.5, 'x', null].map(countOf)).toEqual([7, 7, null, null, null, null]);
   });

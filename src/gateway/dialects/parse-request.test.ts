@@ -121,7 +121,7 @@ describe('an invalid request', () => {
     expect(() => parseRequest('chat', Buffer.from('{"secret prompt'))).not.toThrow(/secret/);
   });
 
-  it('is not one nested up to the limit', () => {
+  it('is not one that is nested up to the limit', () => {
     expect(parseRequest('chat', Buffer.from(nested(63))).model).toBe('auto');
   });
 

@@ -313,13 +313,13 @@ describe('an error response', () => {
   it.each(contentRefused)('is content-refused: %s (%i)', (_what, status, body, expected) => {
     expect(classify(status, body).failureClass).toBe(expected);
   });
-  it.each(others)('%s (%i)', (what, status, body, expected) => {
+  it.each(others)('is classified: %s (%i)', (what, status, body, expected) => {
     const headers: Record<string, string> = what.startsWith('Mistral, a key')
       ? { 'x-ratelimit-limit-req-minute': '0' }
       : {};
     expect(classify(status, body, headers).failureClass).toBe(expected);
   });
-  it.each(limits)('%s (%i)', (_what, status, body, expected) => {
+  it.each(limits)('is a rate limit: %s (%i)', (_what, status, body, expected) => {
     expect(classify(status, body).failureClass).toBe(expected);
   });
 

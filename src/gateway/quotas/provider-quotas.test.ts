@@ -212,7 +212,7 @@ describe('a shared counter', () => {
     expect(await here.exhaustedUntil(limited, 'key')).toBeGreaterThan(clock.now());
   });
 
-  it('rolls back the local count when it refuses', async () => {
+  it('rolls back the local count when it rejects a call', async () => {
     const clock = new VirtualClock();
     const shared = new MemoryQuotaCounter(clock);
     const one = quotasOf(shared, clock);

@@ -15,9 +15,9 @@ describe('when no model responds', () => {
     ['one limited, one broken', ['rate-limit', 'server-error'], 'GATEWAY_EXHAUSTED'],
     ['all broken', ['server-error', 'network'], 'GATEWAY_EXHAUSTED'],
     ['all revoked', ['authentication', 'payment'], 'GATEWAY_EXHAUSTED'],
-    ['all refuse the request', ['validation', 'content-refused'], 'GATEWAY_REQUEST_REJECTED'],
-    ['one refuses the request, one is revoked', ['authentication', 'validation'], 'GATEWAY_REQUEST_REJECTED'],
-    ['one refuses the request, one is broken', ['validation', 'server-error'], 'GATEWAY_EXHAUSTED'],
+    ['all reject the request', ['validation', 'content-refused'], 'GATEWAY_REQUEST_REJECTED'],
+    ['one rejects the request, one is revoked', ['authentication', 'validation'], 'GATEWAY_REQUEST_REJECTED'],
+    ['one rejects the request, one is broken', ['validation', 'server-error'], 'GATEWAY_EXHAUSTED'],
     ['too long for one, the other limited', ['context-too-long', 'rate-limit'], 'GATEWAY_EXHAUSTED'],
   ])('and %s, the code is %3$s', async (_, scripts, code) => {
     const here = world(...scripts);

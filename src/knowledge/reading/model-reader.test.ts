@@ -146,7 +146,7 @@ describe('the model reader', () => {
         },
       }),
     ],
-  ])('understands an answer with %s', async (_, answer) => {
+  ])('parses an answer with %s', async (_, answer) => {
     const { read, requests } = modelOf(answer);
     expect(summary(await read())).toEqual([['Ana:person', 'Acme GmbH:organization'], ['Decision:m1-owner']]);
     expect(requests).toHaveLength(1);

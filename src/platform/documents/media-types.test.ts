@@ -78,7 +78,7 @@ describe('what a file is', () => {
     ['notes.txt', '', 'program', /it is a program, which cannot be read/],
     ['notes.txt', 'text/plain', 'program', /first bytes are those of a program/],
     ['a', 'constructor', 'text', /constructor, which cannot be read/],
-  ])('%s declared as "%s", with bytes of %s: refused', (name, mediaType, kind, problem) => {
+  ])('%s declared as "%s", with bytes of %s: rejected', (name, mediaType, kind, problem) => {
     expect(decide(name, mediaType, kind)).toEqual({ problem: expect.stringMatching(problem) as string });
   });
 

@@ -59,7 +59,7 @@ describe('several servers with crashes, stalls, outages, flushes and limit chang
     }
   });
 
-  it.each(Object.entries(plantedFaults))('are found out with the planted fault: %s', async (_, fault) => {
+  it.each(Object.entries(plantedFaults))('fail the check with the injected fault: %s', async (_, fault) => {
     let violations: readonly string[] = [];
     for (let seed = 1; seed <= 200 && violations.length === 0; seed++)
       violations = await simulateAdmission(seed, fault);

@@ -26,7 +26,7 @@ describe('API keys', () => {
     expect(kept).not.toContain(key.slice(10));
   });
 
-  it('belong to one organization; another cannot tell that they exist', async () => {
+  it('belong to one organization; another cannot detect that they exist', async () => {
     const { keys } = await setUp();
     const { record } = await keys.create('acme', plain);
     expect(keys.list('other')).toEqual([]);

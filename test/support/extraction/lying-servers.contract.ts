@@ -17,7 +17,7 @@ const isReadable = ({ pages, links, position, total, pagination }: Lies): boolea
   !(pagination === 'page' && pages === 'short');
 
 export function testLyingServers(numRuns: number): void {
-  it(`has the truth or says incomplete, and marks no existing item deleted (T1, T2; ${numRuns} servers)`, async () => {
+  it(`has all items or is incomplete, and marks no existing item deleted (T1, T2; ${numRuns} servers)`, async () => {
     // One folder for all: shrinking a failure creates a hundred vaults.
     const folder = await temporaryFolder();
     let run = 0;

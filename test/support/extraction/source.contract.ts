@@ -132,7 +132,7 @@ export function describeSourceContract(name: string, makeWorld: () => Promise<So
       expect(world.idsIn((await fetch(0)).bytes)).toHaveLength(10);
     });
 
-    it('returns how long a server wants callers to wait', async () => {
+    it('returns how long a server requests callers to wait', async () => {
       world.misbehave(429);
       expect((await failureOf(fetch(0))).failure.hint?.retryAfterMs).toBe(7_000);
     });

@@ -46,7 +46,7 @@ export function describeAttemptStoreContract(
       ]);
     });
 
-    it('tell the last calls that say whether a model works, oldest first', async () => {
+    it('include the last calls that show whether a model works, oldest first', async () => {
       const { store, modelIds } = await make();
       const [one, two] = modelIds;
       const of = (modelId: number, at: number, outcome: Attempt['outcome'], change: Partial<Attempt> = {}) =>

@@ -109,7 +109,7 @@ describe('the in-memory transport on virtual time', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('refuses connections, and times out on those that are never established', async () => {
+  it('rejects connections, and times out on those that are never established', async () => {
     const clock = new VirtualClock();
     const transport = createInMemoryTransport({
       clock,

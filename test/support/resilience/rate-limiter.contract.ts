@@ -294,7 +294,7 @@ export function describeRateWindowContract(
         expect(await grantedAtOnceAfter(3_599_000)).toBe(1);
       });
 
-      it('is forgotten after an hour without calls: the full rate is used at once', async () => {
+      it('is dropped after an hour without calls: the full rate is used at once', async () => {
         expect(await grantedAtOnceAfter(3_601_000)).toBe(90);
       });
     });
@@ -423,7 +423,7 @@ export function describeRateWindowContract(
     });
 
     if (survivesRestart)
-      it('remembers grants, backoff and pause over a restart', async () => {
+      it('keeps grants, backoff and pause over a restart', async () => {
         const { world, fixture, limiter } = await open({ perSecond: 10, perMinute: 20 });
         const before = world.request(limiter, 30);
         await world.advance(3_000);

@@ -28,7 +28,7 @@ export function describeServerRegistryContract(
       expect(await registry.list()).toEqual([latest, report('two', 1)]);
     });
 
-    it('forgets servers that were removed, and those without a report for a lease', async () => {
+    it('returns neither servers that were removed nor those without a report for a lease', async () => {
       const { registry, passLease } = await make();
       for (const id of ['gone', 'silent', 'alive']) await registry.report(report(id, 1));
       await registry.remove('gone');

@@ -11,7 +11,7 @@ const titleOf = (state: ExtractionRun['state'], ...states: readonly Status[]) =>
   });
 
 describe('a run without failed pages', () => {
-  it('says what is pending while it runs, and when it was interrupted', () => {
+  it('shows what is pending while it runs, and when it was interrupted', () => {
     expect(titleOf('running', 'completed', 'running', 'queued')).toEqual({
       title: 'No failed pages so far',
       children: '2 of 3 types are not extracted yet.',
@@ -21,13 +21,13 @@ describe('a run without failed pages', () => {
     );
   });
 
-  it('says that items are missing when a type is incomplete', () => {
+  it('shows that items are missing when a type is incomplete', () => {
     expect(titleOf('incomplete', 'completed', 'incomplete').title).toBe(
       'No failed pages, but items are missing',
     );
   });
 
-  it('says that no page failed when all types are completed', () => {
+  it('shows that no page failed when all types are completed', () => {
     expect(titleOf('completed', 'completed').title).toBe('No failed pages');
   });
 });

@@ -12,7 +12,7 @@ describe('labels', () => {
     expect(rangesText([])).toBe('');
   });
 
-  it('tell entities of the same name apart', () => {
+  it('distinguish entities of the same name', () => {
     const of = (email: string | null, organization: string | null) =>
       knownAs({ canonical_name: 'Alice Chen', email, organization });
     expect([of(null, null), of('a@x.example', null), of('a@x.example', 'Acme')]).toEqual([

@@ -5,9 +5,9 @@ it.each([
   ['7', 7],
   [' 20 ', 20],
   ['2147483647', highestLimit],
-])('takes %j as it is', (text, limit) => expect(parseLimit(text)).toBe(limit));
+])('parses %j', (text, limit) => expect(parseLimit(text)).toBe(limit));
 
 it.each(['', '0', '-1', '1.5', '1,5', '1e9', '1 000', '2147483648', '99999999999', 'ten'])(
-  'makes no number of %j',
+  'rejects %j',
   (text) => expect(parseLimit(text)).toBeNull(),
 );
