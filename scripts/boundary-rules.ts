@@ -131,7 +131,7 @@ export const forbidden: readonly Rule[] = [
   ...boundaryRules,
   {
     name: 'cli-takes-types-of-domains',
-    comment: 'Commands talk to domains through a Headworks server, never by calling them.',
+    comment: 'Commands reach domains through a Headworks server, never by calling them.',
     severity: 'error',
     from: { path: inside('cli'), pathNot: testFiles },
     // Error codes are data: exit codes derive from their categories. Vaults are files that commands read themselves.

@@ -1,4 +1,4 @@
-// Builds the dashboard into web/dist; `npm run build` puts it into the package. In development it talks to a server
+// Builds the dashboard into web/dist; `npm run build` puts it into the package. In development it calls a server
 // on the usual port.
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';

@@ -13,11 +13,17 @@ describe('findWords', () => {
     expect(wordsIn('interface RoutingParts { parts: string[] }')).toEqual(['RoutingParts']);
   });
 
-  it('finds programs that know or tell something', () => {
+  it('finds programs that know, tell, forget or want something', () => {
     expect(wordsIn('// the server knows its limit, answers in 5 ms and tells the client')).toEqual([
       'knows',
       'answers in',
       'tells',
+    ]);
+    expect(wordsIn('// forgets what it remembered, wants more, talks to Redis; you want to')).toEqual([
+      'forgets',
+      'remembered',
+      'wants',
+      'talks to',
     ]);
   });
 

@@ -32,7 +32,11 @@ export const dialect: readonly Term[] = [
   { pattern: 'left alone|leaves? (?:it|them|one) alone', instead: 'cooling down' },
   { pattern: '(?:is|are|was|were|be|been|being|when) (?:asked|told)', instead: 'is called, is notified' },
   { pattern: 'answers in', instead: 'latency, responds within' },
-  { pattern: 'tells|knows', instead: 'contains, reports, supports: programs neither know nor tell' },
+  { pattern: 'tells|knows?|knew', instead: 'contains, reports, supports: programs neither know nor tell' },
+  { pattern: 'forgets?|forgot|forgotten|forgetting', instead: 'delete, drop, reset' },
+  { pattern: 'remember(?:s|ed|ing)?', instead: 'cache, store, keep' },
+  { pattern: 'wants', instead: 'needs, requests, requires' },
+  { pattern: 'talks? to|talking to', instead: 'calls, uses' },
   { pattern: 'goes on|go on|going on', instead: 'continues, running' },
   { pattern: 'the way of', instead: 'request flow, data flow' },
   { pattern: 'let go|give(?:s|n)? back|gave back', instead: 'detach, refund' },
@@ -146,6 +150,7 @@ export const exceptions: readonly Exception[] = [
     files:
       'src/knowledge/{text/lexicon,entities/normalize,reading/parse-answer,documents/headers,documents/json}.ts',
     words: [
+      'wants',
       'programme',
       'organise',
       'organiser',
@@ -172,6 +177,22 @@ export const exceptions: readonly Exception[] = [
     words: ['knows', 'tells'],
     reason: 'the prompt for a model, whose document a person wrote, and sample texts',
   },
+  {
+    files: 'src/operations/demo/documents/**',
+    words: ['know', 'wants', 'talk to'],
+    reason: 'mails and notes of people',
+  },
+  {
+    files: 'src/simulators/models/document-reader.ts',
+    words: ['wants'],
+    reason: 'words of documents that the simulated model recognizes',
+  },
+  {
+    files: 'src/mcp/knowledge-tools.ts',
+    words: ['wants'],
+    reason: 'what a user wants, in a text for a model',
+  },
+  { files: 'test/knowledge/knowledge-lexical-suite.ts', words: ['knew'], reason: 'a sample text' },
   {
     files: 'src/mcp/{server,stdio.test}.ts',
     words: ['cancelled'],

@@ -341,8 +341,8 @@ describe('access', () => {
   });
 
   it('rejects a route that does not declare its access', () => {
-    expect(() => bare().get('/forgotten', async () => 'secret')).toThrow(
-      'The route GET /forgotten does not declare who may call it',
+    expect(() => bare().get('/undeclared', async () => 'secret')).toThrow(
+      'The route GET /undeclared does not declare who may call it',
     );
   });
 

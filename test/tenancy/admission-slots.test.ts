@@ -41,7 +41,7 @@ describe('Redis slot store', () => {
       },
       {
         weight: 1,
-        arbitrary: fc.record({ act: fc.constant('forget' as const), organizationId: organization }),
+        arbitrary: fc.record({ act: fc.constant('invalidate' as const), organizationId: organization }),
       },
       {
         weight: 3,
@@ -88,7 +88,7 @@ describe('Redis slot store', () => {
             await Promise.all(worlds.map(({ store }) => store.release(named(taken.slot))));
           } else if (taken.act === 'renew') {
             await both(async ({ store }) => new Set(await store.renew(taken.slots.map(named))));
-          } else if (taken.act === 'forget') {
+          } else if (taken.act === 'invalidate') {
             await both(({ store }) => store.invalidateLimits([taken.organizationId]));
           } else {
             // Never near a whole lease or time to live, where the two may differ by a second.

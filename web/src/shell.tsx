@@ -172,7 +172,7 @@ async function logOut(): Promise<void> {
     await api('DELETE /api/v1/dashboard/session');
     globalThis.location.assign('/dashboard/login');
   } catch (error) {
-    // The person leaving the machine must know that the session is still open.
+    // A person who leaves the machine must see that the session is still open.
     const why = error instanceof Error ? error.message : String(error);
     notifyFailure('You are still logged in', `Logging out failed. ${why}`);
   }

@@ -60,7 +60,7 @@ describe('headworks ledger', () => {
   });
 
   it('passes filters to the server and its response to programs unchanged', async () => {
-    const answer = { entries: [entry], next: null, more: 'than we know of' };
+    const answer = { entries: [entry], next: null, more: 'than the schema has' };
     const world = new CliWorld({ answer: () => answer });
     await world.run(
       'ledger',

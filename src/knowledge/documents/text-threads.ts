@@ -97,7 +97,7 @@ export class TextThreads {
     if ('value' in first) return first.value;
     const second = await this.#pool.run(name, { ...call, id, document: document.input } as Input, limits);
     if ('value' in second) return second.value;
-    throw new TypeError('A thread does not know the document that it was sent.');
+    throw new TypeError('A thread does not have the document that it was sent.');
   }
 }
 

@@ -4,7 +4,7 @@
 interface Variable {
   readonly shown: string;
   readonly printed: string;
-  /** Its value is remembered: a later command on the page that names it means the value of this run. */
+  /** Its value is stored: a later command on the page that names it means the value of this run. */
   readonly isName?: true;
 }
 

@@ -73,10 +73,10 @@ export function describeCachedLimits(make: MakeSlotStore): void {
 
     it.each(['all', ['a'], ['b']] as const)(
       'does not cache a limit that was read before an invalidation (%j)',
-      async (forgotten) => {
+      async (invalidated) => {
         const { store } = await restored(make);
         const old = { value: 50, token: await token(store) };
-        await store.invalidateLimits(forgotten);
+        await store.invalidateLimits(invalidated);
         const request = { organizationId: 'a', executionId: '1', globalLimit: 100 };
         const answer = await store.acquire({ ...request, limit: old });
         expect(answer).toMatchObject({ kind: 'limit-unknown' });

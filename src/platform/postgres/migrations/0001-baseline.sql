@@ -216,7 +216,7 @@ create table organization_rate_limits (
   modified_at timestamptz not null
 );
 
--- One row per server that shares slots with others through Redis, replaced every second: what the others need to know of it
+-- One row per server that shares slots with others through Redis, replaced every second: what the others need of it
 -- when Redis is down or was flushed.
 create table admission_servers (
   server_id text primary key,          -- new with every start
