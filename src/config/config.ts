@@ -154,7 +154,7 @@ function passwordsIn(text: string): readonly string[] {
   return written.flatMap((password) => [password, decodeUri(password)]);
 }
 
-/** A masked secret: of a URL the address without credentials, of anything else nothing. */
+/** A masked secret: a URL without its credentials, nothing of anything else. */
 export function maskSecret(value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (typeof value !== 'string' || !URL.canParse(value)) return mask;

@@ -38,7 +38,7 @@ export interface AcquireOptions {
 interface UnsentGrant {
   stamp: string;
   at: number;
-  /** From then it counts in other processes, or a little later; which know it by this stamp. */
+  /** From then it counts in other processes, or a little later; which have it by this stamp. */
   givenAt: number;
   given: string;
   readonly receivedAt: number;
