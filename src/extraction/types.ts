@@ -184,6 +184,7 @@ export interface ParsedPage {
   readonly children: readonly ListRef[];
   /** As in PageResult. */
   readonly elements: readonly number[];
+  readonly hasNoList?: boolean;
 }
 
 /** What is stored of a committed page and passed to the planner: independent of the order of pages. */
@@ -199,6 +200,8 @@ export interface PageResult {
   readonly elements: readonly number[];
   /** The source returned 404 or 410: the item, or the parent of the list, does not exist any more. */
   readonly isNotFound?: boolean;
+  /** The response stands for no items without being an empty list: 404, 410, 204, `null`. Alone it proves no end. */
+  readonly hasNoList?: boolean;
 }
 
 /** The effect of a page on the vault. */
@@ -303,6 +306,8 @@ export interface TypeEnd {
   readonly ends: EndCounts;
   /** The source returned 404 or 410 for every item or list below its parents: probably their address is wrong. */
   readonly areAllGone?: boolean;
+  /** Its items are requested one by one, by their ids. */
+  readonly isRequestedById?: boolean;
 }
 
 /** The main thread's side of the vault. Every method is one transaction. */

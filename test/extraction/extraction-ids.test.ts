@@ -97,6 +97,25 @@ describe('ids', () => {
     expect(reason).toMatch(/once as a number and once as text: in its list at position 0 and in its list/);
   });
 
+  it.each([
+    ['text', '[{"id":"a","n":1},{"id":"a","n":2}]'],
+    ['one number in two forms', '[{"id":1,"n":1},{"id":1.0,"n":2}]'],
+  ])(
+    'that occur twice on one page with different content make the type incomplete: %s (T1)',
+    async (_, body) => {
+      const { state, reason } = await extractAll(listYaml(), () => raw(body));
+      expect(state).toBe('incomplete');
+      expect(reason).toMatch(
+        /with different content: in its list at position 0 and in its list at position 1/,
+      );
+    },
+  );
+
+  it('that occur twice on one page with the same content are one item', async () => {
+    const { state, ids } = await extractAll(listYaml(), () => json([{ id: 1 }, { id: 1 }, { id: 2 }]));
+    expect({ state, ids }).toEqual({ state: 'completed', ids: ['1', '2'] });
+  });
+
   it('and names with halves of surrogate pairs are stored and verified', async () => {
     const body = String.raw`[{"id":"\ud800","name":"\udfff"},{"id":"\ud801","name":"x"},{"id":"\u0000"}]`;
     const { state, ids, damage } = await extractAll(listYaml(', fields: { name: name }'), () => raw(body));
@@ -139,6 +158,94 @@ describe('a response without items', () => {
         : json([{ id: `${url.search}1` }, { id: `${url.search}2` }]);
     const { state, ids } = await extractAll(listYaml(pages), handler);
     expect({ state, count: ids.length }).toEqual({ state: 'completed', count: 4 });
+  });
+
+  it('404 after a full page is confirmed by the page after it, once', async () => {
+    const requested: string[] = [];
+    const handler = ({ url }: InMemoryRequest) => {
+      const page = Number(url.searchParams.get('page'));
+      requested.push(`${page}`);
+      return page > 2
+        ? json({ detail: 'Invalid page.' }, {}, 404)
+        : json([{ id: 2 * page }, { id: 2 * page + 1 }]);
+    };
+    const { state } = await extractAll(listYaml(', pagination: { type: page, page_size: 2 }'), handler);
+    expect({ state, requested }).toEqual({ state: 'completed', requested: ['1', '2', '3', '4'] });
+  });
+
+  it.each<[string, InMemoryResponse]>([
+    ['404', json({}, {}, 404)],
+    ['204', noContent],
+    ['null', json(null)],
+  ])('%s in the middle of a list makes it incomplete (T1)', async (_what, response) => {
+    const handler = ({ url }: InMemoryRequest) => {
+      const page = Number(url.searchParams.get('page'));
+      if (page === 2) return response;
+      return json(page > 4 ? [] : [{ id: 2 * page }, { id: 2 * page + 1 }]);
+    };
+    const { state, reason } = await extractAll(
+      listYaml(', pagination: { type: page, page_size: 2 }'),
+      handler,
+    );
+    expect({ state, reason }).toEqual({
+      state: 'incomplete',
+      reason: expect.stringContaining('1 page failed'),
+    });
+  });
+
+  it.each<[string, InMemoryResponse]>([
+    ['404', json({}, {}, 404)],
+    ['410', json({ error: 'cursor expired' }, {}, 410)],
+    ['204', noContent],
+    ['null', json({ data: null })],
+    ['a cursor that is an object', json({ data: [{ id: 3 }], next: { after: 3 } })],
+  ])(
+    '%s for a page that the source named makes the list incomplete, and deletes nothing (T1, T2)',
+    async (_, last) => {
+      let runs = 0;
+      const yaml = listYaml(
+        ', items: data, pagination: { type: cursor, cursor_path: next, cursor_param: after }',
+      );
+      const handler = ({ url }: InMemoryRequest) => {
+        const after = url.searchParams.get('after');
+        if (after === null) runs += 1;
+        if (after === null) return json({ data: [{ id: 1 }], next: 'a' });
+        if (after === 'a') return runs > 1 ? last : json({ data: [{ id: 2 }], next: 'b' });
+        return json({ data: [{ id: 3 }], next: null });
+      };
+      expect(await extractAll(yaml, handler, 3)).toMatchObject({ state: 'incomplete', ids: ['1', '2', '3'] });
+    },
+  );
+
+  it('with an error and null as its list is an error', async () => {
+    const body = { data: null, errors: [{ message: 'timeout' }] };
+    expect(await extractAll(listYaml(', items: data'), () => json(body))).toMatchObject({
+      state: 'incomplete',
+    });
+  });
+
+  it('a full last page without a link is followed (T1)', async () => {
+    const handler = ({ url }: InMemoryRequest) => {
+      const page = Number(url.searchParams.get('page'));
+      const link: Record<string, string> = page === 1 ? { link: '</things?page=2>; rel="next"' } : {};
+      return json(page > 3 ? [] : [{ id: 2 * page }, { id: 2 * page + 1 }], link);
+    };
+    const { state, ids } = await extractAll(listYaml(', pagination: { type: page, page_size: 2 }'), handler);
+    expect({ state, count: ids.length }).toEqual({ state: 'completed', count: 6 });
+  });
+
+  it('404 for the list below a parent deletes nothing of it (T2)', async () => {
+    let posts = 0;
+    const handler = ({ url }: InMemoryRequest) => {
+      if (url.pathname === '/posts') posts += 1;
+      if (url.pathname === '/posts') return json([{ id: 7 }, { id: 8 }]);
+      const post = url.pathname.split('/')[2] ?? '';
+      return posts > 1 && post === '7' ? json({}, {}, 404) : json([{ id: `${post}-1` }]);
+    };
+    expect(await extractAll(childrenYaml(), handler, 2)).toMatchObject({
+      state: 'completed',
+      ids: ['7-1', '8-1'],
+    });
   });
 
   it('404 below a parent that was deleted meanwhile is an empty list; below all parents it is an error', async () => {

@@ -1,6 +1,7 @@
 // Parses the raw bytes of a page into items, rejected parts and what the planner needs. Runs in worker threads.
 import { isUtf8 } from 'node:buffer';
 import { messageOf } from '../../core/index.ts';
+import { isNamed } from '../pipeline/paginator.ts';
 import type {
   ChildRule,
   ContentType,
@@ -64,10 +65,24 @@ export function parsePage(
     page.addBody();
     return { request, items, rejected, children, elements, nextCursor: null, total: null };
   }
-  const envelope = readItems(bytes, shape, page);
+  const { envelope, hasNoList } = readItems(bytes, shape, page);
   const at = (path: ItemShape['total']) => (path === undefined ? undefined : valueAt(envelope, path));
-  const nextCursor = textOf(at(shape.nextCursor));
-  return { request, items, rejected, children, elements, nextCursor, total: countOf(at(shape.total)) };
+  const nextCursor = cursorOf(at(shape.nextCursor));
+  if (hasNoList && nextCursor === null && isNamed(request))
+    throw new PageRejectedError('unexpected-shape', 'The previous page names this page, but it has no list.');
+  const total = countOf(at(shape.total));
+  return { request, items, rejected, children, elements, nextCursor, total, hasNoList };
+}
+
+/** Null at the end of the list: no value, `null`, `false` or an empty text. */
+function cursorOf(value: unknown): string | null {
+  const cursor = textOf(value);
+  if (cursor === null && value !== undefined && value !== null && value !== false && value !== '')
+    throw new PageRejectedError(
+      'unexpected-shape',
+      `The cursor of the next page must be text or a number, not ${Array.isArray(value) ? 'a list' : typeof value}. Correct "cursor_path" of the resource.`,
+    );
+  return cursor;
 }
 
 /** Items that are requested one by one name no further lists of their own type. */
@@ -86,14 +101,19 @@ function childRules(
   );
 }
 
-function readItems(bytes: Uint8Array, { items, emptyLists }: ItemShape, page: PageBuilder): unknown {
+function readItems(
+  bytes: Uint8Array,
+  { items, emptyLists }: ItemShape,
+  page: PageBuilder,
+): { readonly envelope: unknown; readonly hasNoList: boolean } {
   const path = items.kind === 'list' ? items.path : [];
   try {
-    return walkList(bytes, path, (start) => page.add(start)).envelope;
+    return { envelope: walkList(bytes, path, (start) => page.add(start)).envelope, hasNoList: false };
   } catch (error) {
     const body = error instanceof UnexpectedShapeError ? parseBody(bytes) : undefined;
     const missing = missingAs(body, path);
-    if (missing !== null && emptyLists?.includes(missing)) return body;
+    if (missing !== null && emptyLists?.includes(missing) && !reportsError(body))
+      return { envelope: body, hasNoList: true };
     if (body !== undefined)
       throw new PageRejectedError(
         'unexpected-shape',
@@ -101,6 +121,12 @@ function readItems(bytes: Uint8Array, { items, emptyLists }: ItemShape, page: Pa
       );
     throw new PageRejectedError('malformed', `The response is not valid JSON: ${messageOf(error)}.`);
   }
+}
+
+/** As GraphQL does, with status 200: `{"data":null,"errors":[…]}`. */
+function reportsError(body: unknown): boolean {
+  const reported = [valueAt(body, ['error']), valueAt(body, ['errors'])];
+  return reported.some((value) => Boolean(value) && !(Array.isArray(value) && value.length === 0));
 }
 
 /** Why there is no list at the path: a `null`, or nothing, at or before its end. */

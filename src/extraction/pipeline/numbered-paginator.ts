@@ -1,7 +1,15 @@
 // Pagination by number: the position of an item (offset) or the number of a page.
 import type { EndOfList, PagePosition, PageResult } from '../types.ts';
 import type { ListConfig, ListProblem, Paginator } from './paginator.ts';
-import { DistinctElements, failedPages, repeatedPage, requestFor, shortList, unproven } from './paginator.ts';
+import {
+  DistinctElements,
+  failedPages,
+  missingPage,
+  repeatedPage,
+  requestFor,
+  shortList,
+  unproven,
+} from './paginator.ts';
 
 /** Where the end is unknown, this many consecutive failed pages are treated as the end. */
 const failedPagesAtEnd = 2;
@@ -40,8 +48,11 @@ abstract class NumberedPaginator implements Paginator {
   #inFlight = 0;
   #consecutiveFailures = 0;
   #hasFailed = false;
-  /** The committed page with the highest number. */
+  /** The committed page with the highest number, and the one with the highest number that has items. */
   #last: ReceivedPage | null = null;
+  #lastWithItems: ReceivedPage | null = null;
+  /** Lowest number of a page without a list. */
+  #firstMissing = Number.POSITIVE_INFINITY;
   /** The number up to which committed pages were requested. */
   #committedTo = 0;
 
@@ -118,6 +129,9 @@ abstract class NumberedPaginator implements Paginator {
     if (page.next !== null) this.config.group.hasLinks = true;
     this.largestPage = Math.max(this.largestPage, count);
     if (received.start >= (this.#last?.start ?? 0)) this.#last = received;
+    if (count > 0 && received.start >= (this.#lastWithItems?.start ?? 0)) this.#lastWithItems = received;
+    if (page.hasNoList === true) this.#firstMissing = Math.min(this.#firstMissing, received.start);
+    if (this.#firstMissing < (this.#lastWithItems?.start ?? 0)) return this.#fail(missingPage, received);
     const isRepeated = this.#isRepeated(received);
     this.#committedTo = Math.max(this.#committedTo, received.start + received.length);
     if (isRepeated) return this.#fail(repeatedPage, received);
@@ -129,9 +143,23 @@ abstract class NumberedPaginator implements Paginator {
   #evidence(): 'no-next' | 'empty-page' | 'total' | null {
     const last = this.#last;
     if (!last) return null;
-    if (last.count === 0) return 'empty-page';
-    if (this.config.group.hasLinks) return last.page.next === null ? 'no-next' : null;
-    return last.count < last.limit && this.#distinct.count === this.total ? 'total' : null;
+    if (last.count === 0)
+      return last.page.hasNoList !== true || this.#canEndBefore(last) ? 'empty-page' : null;
+    const isFull = last.count >= last.limit;
+    const isTotal = this.#distinct.count === this.total;
+    if (this.config.group.hasLinks) return last.page.next === null && (!isFull || isTotal) ? 'no-next' : null;
+    return !isFull && isTotal ? 'total' : null;
+  }
+
+  /**
+   * Whether a page without a list (404, 204, `null`), which may be a failure, shows the end: there is another sign of it. Two
+   * in a row are one.
+   */
+  #canEndBefore({ start, length }: Span): boolean {
+    const last = this.#lastWithItems;
+    if (!last || start >= last.start + last.length + length) return true;
+    const namesNone = this.config.group.hasLinks && last.page.next === null;
+    return last.count < last.limit || namesNone || this.#distinct.count === this.total;
   }
 
   /** The vault compares the items of a root list with its total; a child list has only its own pages. */

@@ -352,10 +352,10 @@ export class PagePipeline {
     events.emit('extraction:page-committed', { ...payload, ...written, rejected: rejectedCount, total });
   }
 
-  #finish({ type, total, ends, areAllGone, problems }: FinishedType): TypeState {
+  #finish({ type, total, problems, ...end }: FinishedType): TypeState {
     const { sessions, sessionId, metrics, events } = this.#deps;
     for (const { request, cause, message } of problems) sessions.fail(sessionId, request, cause, message);
-    const state = sessions.finishType(sessionId, type, { expectedTotal: total, ends, areAllGone });
+    const state = sessions.finishType(sessionId, type, { expectedTotal: total, ...end });
     this.states.set(type, state);
     this.problems.push(...problems);
     const counts = { items: sessions.countItems(type), itemsThisRun: metrics.itemsOf(type), total };

@@ -82,6 +82,10 @@ export function firstItemOf({ position }: PageRequest): number {
   return position.kind === 'cursor' ? position.index * largestPage : 0;
 }
 
+/** The source itself named this page, so that it must exist: a response without a list means that the rest is missing. */
+export const isNamed = ({ position }: PageRequest): boolean =>
+  position.kind === 'cursor' && position.cursor !== null;
+
 /** The distinct elements of a list, as hashes of their ids. */
 export class DistinctElements {
   readonly #hashes = new Set<number>();
@@ -129,6 +133,13 @@ export const shortList = (total: number, count: number) =>
       `The source counts ${total} items in this list, but it ended after ${count} different ones. Start a new extraction with ` +
       '--fresh; if that does not help, correct its pagination or its total.',
   }) as const;
+
+export const missingPage = {
+  cause: 'short',
+  message:
+    'A page in the middle of the list was not found or had no list, while later pages have items. Start a new extraction ' +
+    'with --fresh.',
+} as const;
 
 export const failedPages: EndOfList = { by: 'unproven', reason: 'pages failed' };
 export const unproven = ({ message }: Pick<ListProblem, 'message'>): EndOfList => ({

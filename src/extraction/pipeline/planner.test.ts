@@ -101,7 +101,14 @@ describe('the planner, with several types', () => {
     expect(planner.takeFinished()).toEqual([]);
     planner.committed(resultFor(two, 1));
     expect(planner.takeFinished()).toEqual([
-      { type: 'explores', total: 2, ends: { single: 2 }, areAllGone: false, problems: [] },
+      {
+        type: 'explores',
+        total: 2,
+        ends: { single: 2 },
+        areAllGone: false,
+        isRequestedById: true,
+        problems: [],
+      },
     ]);
     expect(planner.isFinished).toBe(true);
   });

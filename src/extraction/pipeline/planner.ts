@@ -23,6 +23,7 @@ export interface FinishedType {
   readonly ends: EndCounts;
   /** As in TypeEnd. */
   readonly areAllGone: boolean;
+  readonly isRequestedById: boolean;
   /** Reasons, besides failed pages, why it is not complete. */
   readonly problems: readonly ListProblem[];
 }
@@ -72,12 +73,13 @@ export class Planner {
       for (const plan of this.#types.values()) {
         const parent = this.#parentOf(plan);
         if (plan.isReported || !plan.isFinished || parent?.isReported === false) continue;
-        const { ends, areAllGone } = plan;
+        const { ends, areAllGone, isRequestedById } = plan;
         const problems = [
           ...plan.problems,
           ...(parent?.hasMissingItems ? [parentProblem(plan, parent)] : []),
         ];
-        const finished = { type: plan.type.name, total: plan.total, ends, areAllGone, problems };
+        const facts = { total: plan.total, ends, areAllGone, isRequestedById, problems };
+        const finished = { type: plan.type.name, ...facts };
         // A `finish` that throws leaves the type finished and unreported: it is returned again.
         const state = finish(finished);
         plan.isReported = true;
@@ -243,7 +245,7 @@ class TypePlan {
     if (totals.length > 0 && totals.every((total) => total !== null))
       return totals.reduce((sum, total) => sum + total, 0) - this.#goneChildren;
     const areNamed = this.#rootLists.every(({ paginator }) => paginator.end !== null);
-    return areNamed && this.#hasOneItemPerChild ? this.#knownChildren.size - this.#goneChildren : null;
+    return areNamed && this.isRequestedById ? this.#knownChildren.size - this.#goneChildren : null;
   }
 
   get ends(): EndCounts {
@@ -251,7 +253,7 @@ class TypePlan {
     return this.#ends;
   }
 
-  get #hasOneItemPerChild(): boolean {
+  get isRequestedById(): boolean {
     const { parent, endpoints, shape } = this.type;
     const ofChildren = endpoints.filter(({ isListingOnly }) => isListingOnly !== true);
     return parent !== undefined && ofChildren.every((endpoint) => isSingleItem(endpoint, shape));

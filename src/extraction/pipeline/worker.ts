@@ -13,11 +13,13 @@ const { vaultPath, writeLock, types, secrets = [] } = workerData as WorkerSettin
 const masker = new SecretMasker(secrets);
 const writer = new PageWriter(vaultPath, { clock: systemClock, writeLock });
 
-const nothing = { items: [], rejected: [], children: [], elements: [], nextCursor: null, total: null };
+const noItems = { items: [], rejected: [], children: [], elements: [], nextCursor: null, total: null };
 
 function handle({ sessionId, request, bytes, total, nextLink, isEmpty, isNotFound }: PageWork): WorkerReply {
   try {
-    const parsed: ParsedPage = isEmpty ? { request, ...nothing } : parsePage(request, bytes, types);
+    const parsed: ParsedPage = isEmpty
+      ? { request, ...noItems, hasNoList: true }
+      : parsePage(request, bytes, types);
     const page = { ...parsed, nextCursor: parsed.nextCursor && masker.mask(parsed.nextCursor) };
     return { kind: 'committed', page: writer.write(sessionId, page, { total, nextLink, isNotFound }) };
   } catch (error) {

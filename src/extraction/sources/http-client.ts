@@ -98,7 +98,7 @@ export function createHttpClient({ acquirePermit, origin, ...options }: HttpClie
     let { url } = call;
     for (let redirects = 0; ; redirects++) {
       const response = await sendPermitted({ ...call, url }, signal);
-      const target = redirectOf(call, response);
+      const target = redirectOf({ ...call, url }, response);
       // Credentials are for this server only.
       if (target?.origin !== url.origin || redirects === maxRedirects) return response;
       url = target;

@@ -4,7 +4,7 @@ import { abortable, linkSignals } from '../../core/index.ts';
 import type { ExtractionError } from '../errors.ts';
 import { FetchError } from '../errors.ts';
 import { valueAt } from '../parsing/json.ts';
-import { firstItemOf } from '../pipeline/paginator.ts';
+import { firstItemOf, isNamed } from '../pipeline/paginator.ts';
 import type { OnConnectWait, PageRequest, RawPage, Source } from '../types.ts';
 import type { SourceLabels } from './connect.ts';
 import { connectWithRetries, notThisSource, unauthenticated, unreachable } from './connect.ts';
@@ -103,14 +103,15 @@ export function createHttpSource(description: SourceDescription, options: HttpSo
       const url = buildUrl(baseUrl, endpoint, unmasked(request, masker));
       const { bytes, headers: received, status, label } = await get(url, signal, onSent);
       if (status === noContent) {
-        if (endpoint.emptyWhen.includes('no_content')) return { request, ...noItems };
+        if (endpoint.emptyWhen.includes('no_content') && !isNamed(request)) return { request, ...noItems };
         throw new FetchError(failureOfKind('malformed', status), `${label} returned no content.`);
       }
       const next = nextLinkIn(received['link'], url);
       const total = endpoint.totalHeader === null ? null : countIn(received[endpoint.totalHeader]);
       return { request, bytes, total, nextLink: next && masker.mask(next) };
     } catch (error) {
-      if (hasNotFoundStatus(error) && (firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found')))
+      const mayBeMissing = firstItemOf(request) > 0 || endpoint.emptyWhen.includes('not_found');
+      if (hasNotFoundStatus(error) && mayBeMissing && !isNamed(request))
         return { request, ...noItems, isNotFound: true };
       throw redacted(error);
     }

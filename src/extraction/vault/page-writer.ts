@@ -82,7 +82,8 @@ export class PageWriter {
     let [newItems, newVersions] = [0, 0];
     const conflicts: RejectedItem[] = [];
     items.forEach((item, index) => {
-      const observation = { session, type, list: listKey(request.list), position: start + index, at };
+      const place = { list: listKey(request.list), position: start + index, pageStart: start };
+      const observation = { session, type, ...place, at };
       const { outcome, versions, isDuplicate, isNew, conflict } = this.#items.write(item, observation);
       if (conflict) conflicts.push(conflict);
       written[isDuplicate ? 'repeated' : outcome] += 1;
@@ -101,7 +102,8 @@ export class PageWriter {
       next: page.nextCursor ?? header.nextLink,
       children: page.children,
       elements: page.elements,
-      ...(header.isNotFound ? { isNotFound: true } : {}),
+      ...(header.isNotFound && { isNotFound: true }),
+      ...(page.hasNoList && { hasNoList: true }),
     };
     insertPage.run(session, type, request.key, JSON.stringify(request), JSON.stringify(result));
     advance.run(at, items.length - written.repeated, written.repeated, session, type);
@@ -161,6 +163,8 @@ interface Observation {
   readonly list: string;
   /** In the source's order. */
   readonly position: number;
+  /** Position of the first item of its page. */
+  readonly pageStart: number;
   readonly at: number;
 }
 
@@ -217,13 +221,17 @@ class ItemWriter {
   }
 
   /**
-   * Other content in another list, or an id of another kind. Other content in the same list is an item that changed, or
-   * moved to a later page, while the list was read.
+   * Other content in another list or on the same page, or an id of another kind. Other content on another page of the same
+   * list is an item that changed, or moved to a later page, while the list was read.
    */
   #conflict(latest: LatestVersion, item: ParsedItem, observation: Observation): RejectedItem | undefined {
     const { idKinds, id, raw, rawHash } = item;
     const isOtherKind = latest.idKinds !== idKinds;
-    if (!isOtherKind && (latest.list === observation.list || latest.rawHash === rawHash)) return undefined;
+    const isSameList = latest.list === observation.list;
+    const isSamePage =
+      isSameList && latest.position >= observation.pageStart && latest.position < observation.position;
+    const mayDiffer = isSameList && !isSamePage;
+    if (!isOtherKind && (mayDiffer || latest.rawHash === rawHash)) return undefined;
     const stored = this.#statements.newestData.get(observation.type, id)?.['data'] as Uint8Array | undefined;
     if (!isOtherKind && stored && isSameJson(stored, raw)) return undefined;
     const what = isOtherKind ? 'once as a number and once as text' : 'with different content';

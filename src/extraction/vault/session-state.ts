@@ -291,7 +291,7 @@ export function finishType(db: DatabaseSync, finish: Finish): TypeState {
   const isWhole = before.scope === null;
   if (state === 'completed') resolveLetters(db, finish, isWhole);
   if (state === 'completed' && isWhole) markUnseen(db, finish);
-  if (end.areAllGone !== true) markGone(db, finish);
+  if (end.isRequestedById === true && end.areAllGone !== true) markGone(db, finish);
   return state;
 }
 
@@ -329,7 +329,8 @@ function whatIsMissing(counts: Counts, { expectedTotal, ends, areAllGone }: Type
   const reasons = [
     failed > 0 && `${failed} ${failed === 1 ? 'page' : 'pages'} failed`,
     rejected > 0 && `${rejected} ${rejected === 1 ? 'item was' : 'items were'} rejected`,
-    conflicts > 0 && `${conflicts} ${conflicts === 1 ? 'id occurs' : 'ids occur'} twice. ${conflict}`,
+    conflicts > 0 &&
+      `${conflicts} ${conflicts === 1 ? 'id occurs' : 'ids occur'} twice. ${conflict?.replace(/\.$/, '')}`,
     areAllGone === true && 'the source returned 404 or 410 for all of them; check their path',
     failed === 0 && isShort && `the source counts ${expectedTotal} items, ${seen} were received`,
   ].filter((reason) => reason !== false);
@@ -380,7 +381,7 @@ function markUnseen(db: DatabaseSync, finish: Finish): void {
   for (const { id } of unseen) markDeleted(db, finish, String(id));
 }
 
-/** Marks items that were requested by their id and do not exist any more (T2). */
+/** Marks items that were requested by their id and do not exist any more (T2). A list that was not found proves nothing. */
 function markGone(db: DatabaseSync, finish: Finish): void {
   const { session, type } = finish;
   const sql = sqlOn(db);
@@ -388,7 +389,6 @@ function markGone(db: DatabaseSync, finish: Finish): void {
     SELECT request FROM pages WHERE session = ${session} AND content_type = ${type} AND result ->> 'isNotFound'`;
   for (const { request } of gone) {
     const { list, position } = JSON.parse(String(request)) as PageRequest;
-    // A list that does not exist any more says nothing about its items.
     const items =
       position.kind === 'single'
         ? sql.all`

@@ -12,8 +12,11 @@ export interface Lies {
   /** The list is below a parent. */
   readonly isChild: boolean;
   readonly total: 'none' | 'honest' | 'zero' | 'small' | 'large' | 'varying';
-  /** `capped`: the server has a smaller limit. `short`, `empty`: a page in the middle is. `hidden`: items are left out of pages. */
-  readonly pages: 'full' | 'capped' | 'short' | 'empty' | 'hidden';
+  /**
+   * `capped`: the server has a smaller limit. `short`, `empty`, `gone` (404): a page in the middle is. `hidden`: items are left
+   * out of pages.
+   */
+  readonly pages: 'full' | 'capped' | 'short' | 'empty' | 'gone' | 'hidden';
   /** Of numbered pages only: pages by cursor always have links. `cut`: they end in the middle. `endless`: they never end. */
   readonly links: 'none' | 'honest' | 'cut' | 'endless';
   /** `ignored`: every page is the first. `overlapping`: pages repeat an item. `skipping`: pages leave one out. */
@@ -39,7 +42,7 @@ const anyLies: fc.Arbitrary<Lies> = fc.record<Lies>({
   pagination: fc.constantFrom('offset', 'page', 'offset', 'page', 'cursor', 'link'),
   isChild: mostly(false, true),
   total: fc.constantFrom('none', 'honest', 'zero', 'small', 'large', 'varying'),
-  pages: mostly<Lies['pages']>('full', 'capped', 'short', 'empty', 'hidden'),
+  pages: mostly<Lies['pages']>('full', 'capped', 'short', 'empty', 'gone', 'hidden'),
   links: mostly<Lies['links']>('none', 'honest', 'cut', 'endless'),
   position: mostly<Lies['position']>('honest', 'ignored', 'overlapping', 'skipping'),
 });
@@ -59,6 +62,8 @@ export function areDetectable(lies: Lies): boolean {
     (lies.pages === 'short' && lies.pagination === 'page') ||
     (lies.pages === 'hidden' && !isChained(lies));
   if (hidesEnd) return isTotalEnough;
+  // A total that is right by chance confirms the end.
+  if (lies.pages === 'gone') return lies.total !== 'small' && lies.total !== 'varying';
   const hasLinks = isChained(lies) || lies.links !== 'none';
   return !isTotalLow || lies.pages === 'full' || hasLinks;
 }
@@ -81,6 +86,7 @@ interface Response {
   readonly items: readonly number[];
   readonly total: number | null;
   readonly next: string | null;
+  readonly isMissing?: boolean;
 }
 
 /** The response of a list to a request. */
@@ -101,8 +107,11 @@ function respond(lies: Lies, truth: readonly number[], { position }: PageRequest
     capped: size,
     short: isMiddle ? size - 3 : size,
     empty: isMiddle ? 0 : size,
+    gone: size,
     hidden: size,
   };
+  if (lies.pages === 'gone' && isMiddle && requested < 2 * size)
+    return { items: [], total: null, next: null, isMissing: true };
   const length = Math.max(shown[lies.pages], lies.pages === 'short' ? 1 : 0);
   const page = truth.slice(from, from + length);
   const items = lies.pages === 'hidden' ? page.filter((item) => item % 7 !== 0) : page;
@@ -170,9 +179,14 @@ export function extractLying(world: VaultWorld, { lies, picks }: Case, truth: re
     calls += 1;
     if (calls > 2_000) throw new Error('The list is read forever.');
     const isParent = request.list.type === 'parents';
-    const { items, total, next } = isParent ? parent : respond(lies, truth, request);
+    const { items, total, next, isMissing = false } = isParent ? parent : respond(lies, truth, request);
+    if (isMissing && isChained(lies)) {
+      sessions.fail(session.id, request, 'not-found', '404');
+      planner.failed(request, false);
+      continue;
+    }
     const body = Buffer.from(JSON.stringify(items.map((id) => ({ id }))));
-    const parsed = parsePage(request, body, types);
+    const parsed = { ...parsePage(request, body, types), hasNoList: isMissing };
     planner.committed(world.writer.write(session.id, parsed, { total, nextLink: next }));
   }
   const finished = planner.takeFinished(({ type, total, ends, problems }) => {
