@@ -10,7 +10,7 @@ function everyCommand(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }
 
-/** Without the program itself. */
+/** Words of a command without the program itself. */
 function wordsOf(command: Command): readonly string[] {
   return command.parent ? [...wordsOf(command.parent), command.name()] : [];
 }

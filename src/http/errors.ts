@@ -82,7 +82,7 @@ interface StatusRule {
   readonly retryAfterMs?: number;
 }
 
-const soonMs = 2_000;
+const shortRetryMs = 2_000;
 
 const statusByCategory: Readonly<Record<ErrorCategory, StatusRule>> = {
   invalid_input: { status: 400 },
@@ -101,8 +101,8 @@ const statusByCategory: Readonly<Record<ErrorCategory, StatusRule>> = {
   unreachable: { status: 502 },
   misconfigured: { status: 503 },
   unusable: { status: 503 },
-  temporary: { status: 503, retryAfterMs: soonMs },
-  unavailable: { status: 503, retryAfterMs: soonMs },
+  temporary: { status: 503, retryAfterMs: shortRetryMs },
+  unavailable: { status: 503, retryAfterMs: shortRetryMs },
   timeout: { status: 504 },
   storage_full: { status: 507 },
 };
@@ -111,8 +111,8 @@ const statusByCategory: Readonly<Record<ErrorCategory, StatusRule>> = {
 const statusByCode: Readonly<Partial<Record<KnownErrorCode, StatusRule>>> = {
   CONFIG_INVALID: { status: 500 },
   GATEWAY_EXHAUSTED: { status: 503 },
-  ADMISSION_ORG_LIMIT: { status: 429, retryAfterMs: soonMs },
-  ADMISSION_GLOBAL_LIMIT: { status: 429, retryAfterMs: soonMs },
+  ADMISSION_ORG_LIMIT: { status: 429, retryAfterMs: shortRetryMs },
+  ADMISSION_GLOBAL_LIMIT: { status: 429, retryAfterMs: shortRetryMs },
   HTTP_HOST_NOT_ALLOWED: { status: 421 },
   HTTP_METHOD_NOT_ALLOWED: { status: 405 },
   HTTP_CONTENT_TYPE_UNSUPPORTED: { status: 415 },

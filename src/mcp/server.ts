@@ -177,7 +177,7 @@ export interface StdioStreams {
   readonly stdout: Writable;
   /** A longer message ends the session. */
   readonly maxMessageBytes: number;
-  /** Ends it at once. */
+  /** Ends the session at once. */
   readonly signal: AbortSignal;
 }
 

@@ -293,12 +293,12 @@ function isoDate(text: string): number | undefined {
 /** A time at most this long ago means now: clocks differ, and responses take time. */
 const clockSkewMs = 60_000;
 /** The delay for "now": an immediate retry would be rejected again. */
-const soonMs = 1_000;
+const minRetryMs = 1_000;
 
 /** Milliseconds from `now` to a point in time, both in epoch milliseconds. Undefined for a time long past. */
 function untilMs(at: number, now: number): number | undefined {
   const ms = at - now;
-  return ms <= 0 && ms >= -clockSkewMs ? soonMs : plausibleMs(ms);
+  return ms <= 0 && ms >= -clockSkewMs ? minRetryMs : plausibleMs(ms);
 }
 
 /** `Retry-After`: seconds, or a date measured against the server's `Date` header if there is one. */

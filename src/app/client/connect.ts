@@ -166,13 +166,13 @@ class ReconnectingClient implements HeadworksClient {
     await checkDataFolder(this.#config.data.folder);
     let timeouts = 0;
     const deadline = this.#clock.monotonic() + connectTimeoutMs;
-    const canBecomeAt = this.#clock.monotonic() + (previous?.own ? yieldMs : 0);
+    const mayBecomeServerAt = this.#clock.monotonic() + (previous?.own ? yieldMs : 0);
     for (;;) {
       const found = await this.#attachLocal();
       if (typeof found === 'object' && found) return found;
       if (found === 'timeout' && ++timeouts === maxTimeouts)
         throw serverStuck(await readServerFile(this.#config.data.folder));
-      if (this.#clock.monotonic() >= canBecomeAt) {
+      if (this.#clock.monotonic() >= mayBecomeServerAt) {
         const own = await this.#become(this.#clock.monotonic() >= deadline);
         if (own) return own;
       }

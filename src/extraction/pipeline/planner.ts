@@ -303,8 +303,8 @@ class TypePlan {
   }
 }
 
-const isSingleItem = ({ pagination, shape }: Endpoint, ofType: ContentType['shape']): boolean =>
-  pagination === 'single' && (shape ?? ofType).items.kind === 'single';
+const isSingleItem = ({ pagination, shape }: Endpoint, typeShape: ContentType['shape']): boolean =>
+  pagination === 'single' && (shape ?? typeShape).items.kind === 'single';
 
 function paginatorFor(config: ListConfig): Paginator {
   const { pagination } = config.endpoint;

@@ -168,10 +168,10 @@ const writeRetryMs = 500;
  * SQLSTATE classes that are not about the record: read-only store, serialization, rights, full disk, locks, operator
  * intervention, system errors. They affect every record and may pass.
  */
-const notAboutTheRecord = /^(25|40|42|53|55|57|58)/;
+const unrelatedStates = /^(25|40|42|53|55|57|58)/;
 
 const isAboutTheRecord = (error: unknown): boolean =>
-  error instanceof SqlError && !notAboutTheRecord.test(error.sqlState);
+  error instanceof SqlError && !unrelatedStates.test(error.sqlState);
 
 /** Stores how attempts ended: many in one statement, repeated while the store is unavailable. */
 export class CompletionWriter {

@@ -135,7 +135,7 @@ export class SessionDatabase implements Database {
     const { session, release } = await this.#acquireSession(options.signal);
     const lease = new TransactionLease(session);
     const leaseMs = options.leaseMs ?? defaultLeaseMs;
-    const stopClock = this.#deps.clock.after(leaseMs, () => lease.stop(leaseExpired(leaseMs)));
+    const cancelLeaseTimer = this.#deps.clock.after(leaseMs, () => lease.stop(leaseExpired(leaseMs)));
     const stopListening = onAbort(options.signal, (reason) => lease.stop(reason));
     const scope = { isOpen: true };
     const working = this.#scope.run(scope, async () => {
@@ -144,14 +144,14 @@ export class SessionDatabase implements Database {
     });
     try {
       const result = await lease.whileHeld(working);
-      stopClock();
+      cancelLeaseTimer();
       stopListening();
       await this.#commit(lease, leaseMs);
       return result;
     } catch (error) {
       throw this.#explained(error);
     } finally {
-      stopClock();
+      cancelLeaseTimer();
       stopListening();
       scope.isOpen = false;
       const returned = lease
@@ -164,11 +164,11 @@ export class SessionDatabase implements Database {
   }
 
   async #commit(lease: TransactionLease, withinMs: number): Promise<void> {
-    const stopClock = this.#deps.clock.after(withinMs, () => lease.giveUpCommit(commitUnknown(withinMs)));
+    const cancelLeaseTimer = this.#deps.clock.after(withinMs, () => lease.giveUpCommit(commitUnknown(withinMs)));
     try {
       await lease.commit();
     } finally {
-      stopClock();
+      cancelLeaseTimer();
     }
   }
 

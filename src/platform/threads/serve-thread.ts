@@ -29,12 +29,12 @@ export function serveThread(functions: ThreadFunctions): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   const send = (message: FromThread) => port.postMessage(message);
   port.on('message', ({ name, input }: ThreadCall) => {
-    void call(functions, name, input).then((reply) => sendAny(send, reply));
+    void call(functions, name, input).then((reply) => sendReply(send, reply));
   });
   send({ kind: 'ready' });
 }
 
-function sendAny(send: (message: FromThread) => void, reply: FromThread): void {
+function sendReply(send: (message: FromThread) => void, reply: FromThread): void {
   try {
     send(reply);
   } catch (error) {

@@ -38,7 +38,7 @@ export interface AcquireOptions {
 interface UnsentGrant {
   stamp: string;
   at: number;
-  /** From then it counts in other processes, or a little later; which have it by this stamp. */
+  /** When it was given, and with which stamp: from then, or a little later, it counts in other processes. */
   givenAt: number;
   given: string;
   readonly receivedAt: number;

@@ -133,16 +133,16 @@ export class AgeGraph implements Graph {
     const { database, clock } = this.#deps;
     const session = this.#session;
     const { since, position } = await session.run(async (age) => {
-      if (!(await graphExists(age, 'beside')))
-        await createGraph(age, 'beside', database.schema, new Date(clock.now()));
+      if (!(await graphExists(age, 'rebuild')))
+        await createGraph(age, 'rebuild', database.schema, new Date(clock.now()));
       return readProgress(age);
     }, signal);
     const done = { entities: 0, events: 0 };
     for await (const batch of batches(position)) {
       signal.throwIfAborted();
-      const failures = await this.#write('beside', batch, signal);
+      const failures = await this.#write('rebuild', batch, signal);
       if (failures.length > 0) {
-        await session.run((age) => dropGraph(age, 'beside'), undefined, { isExclusive: true });
+        await session.run((age) => dropGraph(age, 'rebuild'), undefined, { isExclusive: true });
         throw incomplete(failures);
       }
       await session.run((age) => writeProgress(age, batch.position), signal);

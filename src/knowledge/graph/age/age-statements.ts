@@ -8,7 +8,7 @@ import type { ExpansionRequest, RelatedEvent } from '../graph.ts';
 import { isRelatable, maxPerEntity, rankRelated } from '../sql-graph.ts';
 
 /** The live graph and the one a rebuild builds. cypher() requires literal names. */
-const graphNames = { live: sql`'nur'`, beside: sql`'nur_rebuild'` } as const;
+const graphNames = { live: sql`'nur'`, rebuild: sql`'nur_rebuild'` } as const;
 export type GraphName = keyof typeof graphNames;
 
 /** A Cypher query as a table with one column of agtype; `parameters` is the map that the query refers to. */
@@ -90,7 +90,7 @@ export const anyEntity = (): Sql => statement('live', sql`MATCH (n:Entity) RETUR
 
 // Creates a graph with labels and indexes, records its owner, and swaps in a rebuilt one.
 
-const schemaNames = { live: identifier('nur'), beside: identifier('nur_rebuild') } as const;
+const schemaNames = { live: identifier('nur'), rebuild: identifier('nur_rebuild') } as const;
 
 export async function graphExists(database: Queryable, graph: GraphName): Promise<boolean> {
   const { rows } = await database.query(
@@ -166,17 +166,17 @@ export async function readProgress(
   database: Queryable,
 ): Promise<{ readonly since: Date; readonly position: string | null }> {
   const { rows: started } = await database.query<{ at: string }>(
-    statement('beside', sql`MATCH (o:Owner) RETURN o.at`, {}, sql`at`),
+    statement('rebuild', sql`MATCH (o:Owner) RETURN o.at`, {}, sql`at`),
   );
   const { rows } = await database.query<{ position: string }>(
-    statement('beside', sql`MATCH (p:Progress) RETURN p.position`, {}, sql`position`),
+    statement('rebuild', sql`MATCH (p:Progress) RETURN p.position`, {}, sql`position`),
   );
   return { since: new Date(started[0]?.at ?? 0), position: rows[0]?.position ?? null };
 }
 
 export async function writeProgress(database: Queryable, position: string): Promise<void> {
   const merged = sql`MERGE (p:Progress {id: 'rebuild'}) SET p.position = $position`;
-  await database.query(statement('beside', merged, { position }));
+  await database.query(statement('rebuild', merged, { position }));
 }
 
 // Expansion in Cypher: the participants of the seeds, then their other events. Ranked as in all backends.
