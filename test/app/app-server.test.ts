@@ -22,7 +22,7 @@ async function sqlOn(config: { state: { schema: string } }, text: string, values
   }
 }
 
-/** As the schedule does it at night. */
+/** Adds a job as the nightly schedule does. */
 async function addJob(schema: string, name: string): Promise<void> {
   const boss = new PgBoss({
     connectionString: databaseUrl(),

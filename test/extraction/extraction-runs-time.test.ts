@@ -56,7 +56,7 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
   const [first] = services as [RunService, RunService];
   await jobs.define([extractionRunJob]);
   await jobs.work(extractionRunJob, extractionRunHandler({ ...common, extract: extract(clock) }));
-  /** As servers do. */
+  /** Passes time while the servers start due runs. */
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 15_000) {
       await clock.advance(15_000);

@@ -33,7 +33,7 @@ const pageWith = (items: Readonly<Record<string, string>>): ParsedPage => ({
   total: Object.keys(items).length,
 });
 
-/** One extraction a day, each of these. */
+/** Runs one extraction a day, each with one of these sets of items. */
 async function extractDaily(
   world: VaultWorld,
   days: readonly Readonly<Record<string, string>>[],
@@ -56,7 +56,7 @@ const tables = (world: VaultWorld) => [
   world.rows('SELECT * FROM checkpoints ORDER BY session, content_type'),
 ];
 
-/** What is wrong with it. */
+/** Problems that the verification finds. */
 function problemsOf(world: VaultWorld): readonly string[] {
   const reader = openVaultReader(world.path);
   try {

@@ -35,7 +35,7 @@ function read(world: VaultWorld): VaultReader {
   return reader;
 }
 
-/** As another tool would, without constraints. */
+/** Changes the file as another tool would, without constraints. */
 function change({ path }: VaultWorld, sql: string): void {
   const db = new DatabaseSync(path);
   db.exec(`PRAGMA foreign_keys = off; ${sql}`);

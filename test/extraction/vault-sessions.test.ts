@@ -199,7 +199,7 @@ describe('a session', () => {
     world.writer.write(id, simplePage(2, 4), noHeader);
     world.vault.sessions.finishType(id, 'dashboards', endWith(null));
     const totals = world.vault.sessions.finish(id, 'completed', { ...noTotals, calls: 3, activeMs: 2_000 });
-    // Of the one that was killed only the page that it committed is known; of the other all three.
+    // For the killed session only its committed page is counted; for the other all three.
     expect(totals).toMatchObject({ items: 6, calls: 4, activeMs: 6_000, throughputItemsPerSecond: 1 });
     world.reopen();
     expect(world.vault.sessions.open(specOf())).toMatchObject({ isComplete: true, totals });

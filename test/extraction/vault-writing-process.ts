@@ -14,7 +14,7 @@ const pageSize = 25;
 const filler = 'x'.repeat(10_000);
 
 function dieAt(page: number, place: string): void {
-  // Nothing of this process runs after it.
+  // The process ends here.
   if (String(page) === killPage && place === killPlace) process.kill(process.pid, 'SIGKILL');
 }
 

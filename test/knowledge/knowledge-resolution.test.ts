@@ -400,7 +400,7 @@ describe('resolution when a component fails', () => {
       expect(await broken.repairs.retry('embedding-missing', entity.entityId, broken.signal)).toMatchObject({
         outcome: 'still-broken',
       });
-      // In the meantime she was created again without a lookup.
+      // In the meantime the same person was created again without a lookup.
       const twin = world.ids.uuid();
       await world.database.query(sql`
         insert into entity (entity_id, space_id, entity_type, canonical_name, normalized_name, created_at, updated_at)

@@ -9,7 +9,7 @@ import { countEvents, Metrics } from '../../src/platform/telemetry/metrics.ts';
 import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { admissionWorld } from '../support/tenancy/admission-world.ts';
 
-/** Of the rules whose metrics exist; all others keep their state, which is not firing. */
+/** Alerts of the rules whose metrics exist; all others keep their state, which is not firing. */
 function openAlerts(clock: Clock) {
   const metrics = new Metrics({ redactor: new Redactor(), processMetrics: false });
   const monitor = new AlertMonitor({ clock, metrics, events: new EventBus(alertEvents, () => clock.now()) });

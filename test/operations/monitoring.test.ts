@@ -121,7 +121,10 @@ function faultsOf(expr: string, shown: string, known: LabelsByMetric): readonly 
   ];
 }
 
-/** Its series begin with the first response of a route: there are too many to create in advance. Its alert requires more than one. */
+/**
+ * A metric whose series begin with the first response of a route: there are too many to create in advance. Its alert
+ * requires more than one.
+ */
 const beginsLate = 'headworks_http_requests_total';
 
 /** Counters in `increase(…)` that have no series yet: Prometheus detects no increase when one begins above 0. */

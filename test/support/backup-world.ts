@@ -44,7 +44,7 @@ export async function emptyInstallation(kind: StoreKind): Promise<Config> {
   });
 }
 
-/** On the server. */
+/** Drops a store on the server. */
 export async function dropStore(schema: string): Promise<void> {
   const database = await openServerDatabase({ url: databaseUrl(), schema, clock: systemClock });
   for (const name of [schema, `${schema}_jobs`])
@@ -166,7 +166,7 @@ export async function contentsOf(database: Database): Promise<Readonly<Record<st
   return contents;
 }
 
-/** For readable differences. */
+/** A short form, for readable differences. */
 const short = (text: string): string =>
   text.length < 500 ? text : `${text.slice(0, 100)}… ${createHash('sha256').update(text).digest('hex')}`;
 

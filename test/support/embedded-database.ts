@@ -8,7 +8,7 @@ import type { Database } from '../../src/platform/postgres/ports.ts';
 import { copyEmbeddedStore } from './embedded-template.ts';
 import { temporaryFolder } from './services.ts';
 
-/** Empty. Its files are deleted when it is closed. */
+/** An empty store. Its files are deleted when it is closed. */
 export async function embeddedDatabase({
   schema,
   clock = systemClock,

@@ -142,7 +142,7 @@ export function entityWorld(
   };
 }
 
-/** A new artifact as a whole. */
+/** A location in a new artifact as a whole. */
 export async function placeIn(world: Pick<KnowledgeWorld, 'accept'>, space: Space): Promise<MentionPlace> {
   const { artifactUid, revisionId } = await world.accept(space, { text: 'A note.' });
   return { spaceId: space.spaceId, artifactUid, revisionId, chunkId: null };

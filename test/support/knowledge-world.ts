@@ -110,7 +110,7 @@ const openWithAge = async () =>
     }),
   );
 
-/** The defaults. */
+/** The default options. */
 export const knowledgeDefaults = Object.fromEntries(
   Object.entries(knowledgeOptions.fields).map(([name, field]) => [name, field.default]),
 ) as unknown as KnowledgeOptions;

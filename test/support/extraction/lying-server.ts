@@ -17,7 +17,7 @@ export interface Lies {
    * out of pages.
    */
   readonly pages: 'full' | 'capped' | 'short' | 'empty' | 'gone' | 'hidden';
-  /** Of numbered pages only: pages by cursor always have links. `cut`: they end in the middle. `endless`: they never end. */
+  /** Links of numbered pages (pages by cursor always have links). `cut`: they end in the middle. `endless`: they never end. */
   readonly links: 'none' | 'honest' | 'cut' | 'endless';
   /** `ignored`: every page is the first. `overlapping`: pages repeat an item. `skipping`: pages leave one out. */
   readonly position: 'honest' | 'ignored' | 'overlapping' | 'skipping';

@@ -213,7 +213,7 @@ export class MemoryAttemptStore implements AttemptStore {
     return old.length;
   }
 
-  /** Of two with the same time, the one appended later is the later. */
+  /** Sorted by time; of two with the same time, the one appended later is the later. */
   #byTime(): Attempt[] {
     return this.#attempts.toSorted((a, b) => a.at - b.at);
   }

@@ -18,9 +18,9 @@ function familyOf(index: number): readonly MentionInput[] {
     `${surname}, ${given}`,
     { name: `${given} B. ${surname}`, organization },
     `Dr. ${given} ${surname}`,
-    // Clear only together with the company.
+    // Clear only together with the company; otherwise it may be another person.
     { name: `${given.slice(0, 1)}. ${surname}`, organization },
-    // For a person to decide.
+    // A person has to decide about this one.
     `${given} ${surname} Jr.`,
     given,
   ];

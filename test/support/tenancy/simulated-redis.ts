@@ -55,7 +55,7 @@ export class SimulatedProcess implements Clock {
     else run();
   }
 
-  /** The result of work elsewhere. */
+  /** Settles with the result of `work` when this process can receive it: a stall delays it, a crash drops it. */
   receive<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       work.then(

@@ -27,9 +27,9 @@ interface TruthOptions {
   readonly leaseSeconds: number;
 }
 
-/** Between a release and its execution in Redis, without disruptions. */
+/** The longest time from a release to its execution in Redis, without disruptions. */
 const releaseMs = 100;
-/** A stalled process learns of a refused connection late. */
+/** The longest time until a stalled process reads that its connection was refused. */
 const maxNoticeMs = 5_000;
 
 const noHolder = { server: null, admittedLocallyBy: null };
@@ -43,7 +43,7 @@ export class SlotTruth {
   readonly #held = new Map<string, Held>();
   readonly #ended: Held[] = [];
   readonly #limits: ReadonlyMap<string, LimitRange[]>;
-  /** By execution: who decided last. */
+  /** The server that decided last, by execution. */
   readonly #deciders = new Map<string, string>();
   readonly #brokenAt = new Map<string, number>();
   /** Servers that decide by themselves, or did until a moment ago. */
