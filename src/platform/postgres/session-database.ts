@@ -164,7 +164,9 @@ export class SessionDatabase implements Database {
   }
 
   async #commit(lease: TransactionLease, withinMs: number): Promise<void> {
-    const cancelLeaseTimer = this.#deps.clock.after(withinMs, () => lease.giveUpCommit(commitUnknown(withinMs)));
+    const cancelLeaseTimer = this.#deps.clock.after(withinMs, () =>
+      lease.giveUpCommit(commitUnknown(withinMs)),
+    );
     try {
       await lease.commit();
     } finally {
