@@ -27,15 +27,15 @@ CREATE TABLE extraction_sessions (
   total_items INTEGER NOT NULL DEFAULT 0,
   total_calls INTEGER NOT NULL DEFAULT 0,
   errors INTEGER NOT NULL DEFAULT 0,
-  -- Null when sequential.
+  -- Null: extracted sequentially.
   worker_count INTEGER,
   throughput_items_per_second REAL,
   -- JSON: the definitions of the content types.
   types TEXT NOT NULL,
   config TEXT NOT NULL,
-  -- The running time of all runs of the session.
+  -- Total running time of all runs of the session, in milliseconds.
   active_ms INTEGER NOT NULL DEFAULT 0,
-  -- Start of the current run; of a killed run it stays set until the next run closes it.
+  -- Start of the current run; after a run was killed it stays set until the next run closes it.
   active_since INTEGER
 ) STRICT;
 
@@ -105,13 +105,13 @@ CREATE TABLE items (
   synced_at INTEGER NOT NULL,
   session INTEGER NOT NULL,
   position INTEGER NOT NULL,
-  -- In which list: empty for the only root list of a type, as in the keys of pages.
+  -- The list it was last seen in: empty for the only root list of a type, as in the keys of pages.
   list TEXT NOT NULL,
   -- Bit n: part n of the id is a number in the item.
   id_kinds INTEGER NOT NULL,
   deleted_at INTEGER,
   size INTEGER NOT NULL,
-  -- Of the stored data, and of the bytes received last: the same content may come with another order of keys.
+  -- Hashes of the stored data and of the bytes received last: the same content may come with another order of keys.
   hash INTEGER NOT NULL,
   raw_hash INTEGER NOT NULL,
   -- Set when raw_hash differs from hash: its complement, for verification.

@@ -220,8 +220,8 @@ create table organization_rate_limits (
 -- when Redis is down or was flushed.
 create table admission_servers (
   server_id text primary key,          -- new with every start
-  number integer not null,             -- of the report
-  heartbeats integer not null,         -- to which Redis has replied
+  number integer not null,             -- number of the report, rising
+  heartbeats integer not null,         -- heartbeats that Redis has replied to
   slots json not null,
   is_down boolean not null,            -- it has confirmed an outage of Redis
   shared_with json,                    -- servers between which it divided the limits; null: it decides nothing by itself
@@ -424,7 +424,7 @@ create table entity (
   needs_review boolean not null default false,
   review_reason text,                  -- embedding-missing | candidates-unknown | confirmation-failed | resolution-failed | uncertain
   merged_into uuid references entity on delete cascade,   -- set: the row is kept so that the merge can be undone
-  version bigint not null default 0,   -- of its last change: see entity_version
+  version bigint not null default 0,   -- entity_version at its last change
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -639,7 +639,7 @@ language plpgsql rows 100 set enable_seqscan = off set plan_cache_mode = force_g
 declare
   unknown_names text[];
 begin
-  -- First: what is written from here on has a higher version.
+  -- Read first, so that whatever is written from here on has a higher version.
   return query select 'version', coalesce((select v.version from entity_version v where v.space_id = space), 0)::text,
     null::uuid;
   return query
