@@ -73,6 +73,10 @@ function shuffled<T>(list: readonly T[], order: readonly number[]): readonly T[]
   return order.flatMap((pick) => (left.length === 0 ? [] : left.splice(pick % left.length, 1)));
 }
 
+/** Two items with the same id and different content. */
+const hasContradiction = (page: Step['pages'][number]): boolean =>
+  page.some(({ id, value }) => page.some((other) => other.id === id && other.value !== value));
+
 /** The expected contents: id → canonical content of each version, null for a deletion. */
 function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
   const versions = new Map<string, (string | null)[]>();
@@ -96,7 +100,7 @@ function runModel(all: readonly Step[]): Map<string, (string | null)[]> {
       if (history.at(-1) !== content) versions.set(id, [...history, content]);
     }
     for (const id of seen.keys()) absent.delete(id);
-    const isComplete = pages.length === step.pages.length;
+    const isComplete = pages.length === step.pages.length && !step.pages.some(hasContradiction);
     if (!isComplete) continue;
     for (const [id, history] of versions) if (absent.has(id) && history.at(-1) !== null) history.push(null);
     absent = new Set([...versions.keys()].filter((id) => !seen.has(id)));

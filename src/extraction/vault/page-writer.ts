@@ -81,9 +81,16 @@ export class PageWriter {
     const written = { added: 0, changed: 0, unchanged: 0, repeated: 0 };
     let [newItems, newVersions] = [0, 0];
     const conflicts: RejectedItem[] = [];
+    const list = listKey(request.list);
+    const onPage = new Map<string, { readonly item: ParsedItem; readonly position: number }>();
     items.forEach((item, index) => {
-      const place = { list: listKey(request.list), position: start + index, pageStart: start };
-      const observation = { session, type, ...place, at };
+      const position = start + index;
+      const observation = { session, type, list, position, at };
+      const first = onPage.get(item.id);
+      // On one page nothing moved or changed between the two. Compared here, not with the vault: pages come in any order.
+      if (!first) onPage.set(item.id, { item, position });
+      else if (first.item.idKinds === item.idKinds && !isSameContent(first.item, item))
+        conflicts.push(conflictOf(item, { list, position: first.position }, observation, false));
       const { outcome, versions, isDuplicate, isNew, conflict } = this.#items.write(item, observation);
       if (conflict) conflicts.push(conflict);
       written[isDuplicate ? 'repeated' : outcome] += 1;
@@ -163,8 +170,6 @@ interface Observation {
   readonly list: string;
   /** In the source's order. */
   readonly position: number;
-  /** Position of the first item of its page. */
-  readonly pageStart: number;
   readonly at: number;
 }
 
@@ -221,26 +226,16 @@ class ItemWriter {
   }
 
   /**
-   * Other content in another list or on the same page, or an id of another kind. Other content on another page of the same
-   * list is an item that changed, or moved to a later page, while the list was read.
+   * Other content in another list, or an id of another kind. Other content on another page of the same list is an item that
+   * changed, or moved to a later page, while the list was read.
    */
   #conflict(latest: LatestVersion, item: ParsedItem, observation: Observation): RejectedItem | undefined {
     const { idKinds, id, raw, rawHash } = item;
     const isOtherKind = latest.idKinds !== idKinds;
-    const isSameList = latest.list === observation.list;
-    const isSamePage =
-      isSameList && latest.position >= observation.pageStart && latest.position < observation.position;
-    const mayDiffer = isSameList && !isSamePage;
-    if (!isOtherKind && (mayDiffer || latest.rawHash === rawHash)) return undefined;
+    if (!isOtherKind && (latest.list === observation.list || latest.rawHash === rawHash)) return undefined;
     const stored = this.#statements.newestData.get(observation.type, id)?.['data'] as Uint8Array | undefined;
     if (!isOtherKind && stored && isSameJson(stored, raw)) return undefined;
-    const what = isOtherKind ? 'once as a number and once as text' : 'with different content';
-    const places = `${placeText(latest)} and ${placeText(observation)}`;
-    const remedy = isOtherKind
-      ? ''
-      : ' If ids are unique within their parent only, add "{parent}" to "id" of the resource.';
-    const message = `The id ${id} occurs twice, ${what}: ${places}. Only one of the two is stored.${remedy}`;
-    return { cause: 'conflicting-id', message, raw: raw.subarray(0, keptBytes) };
+    return conflictOf(item, latest, observation, isOtherKind);
   }
 
   #update(latest: LatestVersion, item: ParsedItem, observation: Observation, isDuplicate: boolean): Change {
@@ -318,7 +313,23 @@ class ItemWriter {
 /** Only the beginning of a conflicting item is stored again. */
 const keptBytes = 4_096;
 
-const placeText = ({ list, position }: Pick<Observation, 'list' | 'position'>): string =>
+function conflictOf({ id, raw }: ParsedItem, one: Place, other: Place, isOtherKind: boolean): RejectedItem {
+  const what = isOtherKind ? 'once as a number and once as text' : 'with different content';
+  const remedy =
+    isOtherKind || one.list === other.list
+      ? ''
+      : ' If ids are unique within their parent only, add "{parent}" to "id" of the resource.';
+  const places = `${placeText(one)} and ${placeText(other)}`;
+  const message = `The id ${id} occurs twice, ${what}: ${places}. Only one of the two is stored.${remedy}`;
+  return { cause: 'conflicting-id', message, raw: raw.subarray(0, keptBytes) };
+}
+
+const isSameContent = (one: ParsedItem, other: ParsedItem): boolean =>
+  one.rawHash === other.rawHash || isSameJson(one.raw, other.raw);
+
+type Place = Pick<Observation, 'list' | 'position'>;
+
+const placeText = ({ list, position }: Place): string =>
   `in ${list === '' ? 'its list' : `the list ${list.slice(0, -1)}`} at position ${position}`;
 
 function supersedes(item: ParsedItem, { position }: Observation, latest: LatestVersion): boolean {
