@@ -22,7 +22,7 @@ describe('exit codes', () => {
       deploymentErrorCodes,
       knowledgeErrorCodes,
     ].flatMap((codes) => Object.keys(codes)),
-  )('of %s is not that of success', (code) => {
+  )('give %s another code than success', (code) => {
     expect(exitCodeOf(new HeadworksError(code, ''))).toBeGreaterThan(exitCodes.ok);
   });
 
@@ -38,5 +38,5 @@ describe('exit codes', () => {
     [new HeadworksError('constructor', ''), 1],
     [new Error('anything'), 1],
     ['thrown text', 1],
-  ])('of %s is %d', (error, code) => expect(exitCodeOf(error)).toBe(code));
+  ])('map %s to %d', (error, code) => expect(exitCodeOf(error)).toBe(code));
 });

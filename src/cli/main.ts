@@ -13,7 +13,7 @@ import { runCli } from './program.ts';
 /** npm forwards a Ctrl-C that the terminal has already sent: the duplicate is not a second Ctrl-C. */
 const sameSignalMs = 300;
 
-/** Loaded only by commands that need it: help and configuration are there at once. */
+/** Loaded only by commands that need it, so that help and configuration respond at once. */
 const app: CliApp = {
   connect: async (config, options) => (await import('../app/index.ts')).connect(config, options),
   startServer: async (config, options) => (await import('../app/index.ts')).startServer(config, options),

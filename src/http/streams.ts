@@ -16,7 +16,7 @@ declare module 'fastify' {
 const lingerMs = 5_000;
 
 export interface StreamLimits {
-  /** Between two heartbeats of a stream. */
+  /** Time between two heartbeats of a stream. */
   readonly heartbeatMs: number;
   /** Unread bytes at which a stream's reader counts as too slow. */
   readonly streamBufferBytes: number;

@@ -160,7 +160,7 @@ export function libraryError(error: unknown, { settings, explain }: ErrorNames):
     (named, [name, pattern]) => named.replace(pattern, name),
     explain?.(error) ?? error.message,
   );
-  // What is a setting of a server is an option here.
+  // Settings of a server are options of the library.
   if (error.code === 'CONFIG_INVALID')
     return new CoreError('INPUT_INVALID', message, { details: error.details, cause: error.cause });
   // The stack repeats the message, and is what Node prints.

@@ -53,7 +53,7 @@ describe('a worker thread that dies', () => {
     expect(pool.alive).toBe(1);
   });
 
-  it('leaves the others to the waiting pages', async () => {
+  it('does not stop other threads from processing the waiting pages', async () => {
     const pool = await threads(2);
     const texts = ['die', 'one', 'two', 'three', 'four', 'five'];
     const settled = reasons(await give(pool, texts));

@@ -222,7 +222,7 @@ describe('headworks limits delete', () => {
 });
 
 describe('headworks limits clear-cache', () => {
-  it('prints the texts of the document with --all', async () => {
+  it('prints the texts of the founding document with --all', async () => {
     const at = world(() => ({ deleted: 138 }));
     expect(await at.run('limits', 'clear-cache', '--all')).toBe(0);
     expect(at.calls).toMatchObject([{ path: '/api/v1/limits/clear-cache', body: { all: true } }]);

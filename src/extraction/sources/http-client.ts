@@ -82,7 +82,7 @@ export function createHttpClient({ acquirePermit, origin, ...options }: HttpClie
       };
       try {
         const response = await send({ ...call, onSent }, signal);
-        // Before the caller decides about a retry: a 429 with a hint is retried at once, and only the limiter waits.
+        // Reported before the caller decides about a retry: it retries a 429 with a hint at once, and only the limiter waits.
         reportOutcome(permit, response, options.clock.now());
         return response;
       } catch (error) {

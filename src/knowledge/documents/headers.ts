@@ -209,7 +209,7 @@ const isEmployerName = (text: string): boolean =>
 function splitList(value: string): readonly string[] {
   const parts = splitAt(value, ';');
   return parts
-    .flatMap((part) => (parts.length > 1 && turned.test(part) ? [part] : splitAt(part, ',')))
+    .flatMap((part) => (parts.length > 1 && lastNameFirst.test(part) ? [part] : splitAt(part, ',')))
     .flatMap((part) => part.split(/\s(?:and|&|with input from|with)\s|^\s*(?:and|with input from|with)\s/));
 }
 
@@ -231,10 +231,10 @@ function splitAt(value: string, separator: string): readonly string[] {
 
 const entry =
   /^\s*["']?(\p{Lu}[\p{L}\p{M}'’.-]*(?: [\p{L}\p{M}'’.-]+){0,4})["']?\s*(?:<([^<>\s]{3,254})>|\(([^()]{1,80})\)|[-–—]\s+([\p{L}\d ./&-]{1,60}))?\s*$/u;
-const turned = /^\s*(\p{Lu}[\p{L}\p{M}'’-]+), (\p{Lu}[\p{L}\p{M}'’. -]+)\s*$/u;
+const lastNameFirst = /^\s*(\p{Lu}[\p{L}\p{M}'’-]+), (\p{Lu}[\p{L}\p{M}'’. -]+)\s*$/u;
 
 function personIn(part: string): readonly NamedPerson[] {
-  const swapped = turned.exec(part);
+  const swapped = lastNameFirst.exec(part);
   if (swapped) return [{ name: `${swapped[2]?.trim()} ${swapped[1]}` }];
   const [, name = '', angled, bracketed, dashed] = entry.exec(part) ?? [];
   if (name === '') return [];

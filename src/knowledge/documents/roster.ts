@@ -146,17 +146,17 @@ export function readPosition(text: string): Position {
   while (parts.length > 1 && wordKind(wordsIn(parts.at(-1) ?? '').join(' ')) === 'place') parts.pop();
   const [first = '', ...rest] = parts;
   const last = rest.at(-1);
-  if (last === undefined) return readOne(first);
+  if (last === undefined) return readPart(first);
   if (mayBeOrganization(last) && isRole(first))
     return { role: parts.slice(0, -1).join(', '), organization: bare(last) };
   if (mayBeOrganization(first) && isRole(last)) return { role: rest.join(', '), organization: bare(first) };
-  const at = readOne(last);
+  const at = readPart(last);
   if (at.organization !== undefined && at.role !== undefined)
     return { role: [...parts.slice(0, -1), at.role].join(', '), organization: at.organization };
   return { role: parts.join(', ') };
 }
 
-function readOne(text: string): Position {
+function readPart(text: string): Position {
   const [, worksAs = '', at = ''] = employedAt.exec(text) ?? [];
   const isPlace = wordKind(wordsIn(at).join(' ')) === 'place';
   if (at !== '' && isCapitalized(at) && !isPlace) return { ...roleOf(worksAs), organization: bare(at) };
