@@ -24,7 +24,7 @@ export function knowledgeSearchOf({
       (filterFields.safeParse(fields, { error: zodErrorMessage }).error?.issues ?? []).flatMap((issue) => {
         const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
         return unknown.length > 0
-          ? unknown.map((key) => ({
+          ? unknown.slice(0, maxUnknownFields).map((key) => ({
               field: [...issue.path, key.slice(0, maxFieldLength)].join('.'),
               message: 'is unknown',
             }))
@@ -39,8 +39,9 @@ export function knowledgeSearchOf({
   };
 }
 
-/** Names of unknown fields are shown, and may be very long. */
+/** Names of unknown fields are shown, and may be very long, and many. */
 const maxFieldLength = 100;
+const maxUnknownFields = 20;
 
 /** Checks the spaces that deployments name. */
 function spaceCheckOf(spaces: Pick<Spaces, 'resolve'>): SpaceCheck {

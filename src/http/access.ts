@@ -77,8 +77,8 @@ export function installAccess(server: FastifyInstance, access: Access, events: E
   });
 }
 
-/** Deployments have limits of their own; an MCP request makes such requests itself. */
-const limitedPath = /^\/api\/v1\/knowledge\//;
+/** Deployments have limits of their own. MCP requests are counted apart: their tools make knowledge requests. */
+const limitedPath = /^\/(?:api\/v1\/(knowledge)\/|mcp$)/;
 
 /**
  * Limits the concurrent knowledge requests with the keys of one organization, so that it cannot delay others. Counted by
@@ -92,18 +92,20 @@ export function installOrganizationLimit(
   const inFlight = new Map<string, number>();
   server.addHook('onRequest', (request, reply, done) => {
     const { caller } = request;
-    if (caller?.kind !== 'organization' || !limitedPath.test(request.routeOptions.url ?? '')) return done();
+    const limited = limitedPath.exec(request.routeOptions.url ?? '');
+    if (caller?.kind !== 'organization' || !limited) return done();
     const { organizationId } = caller;
-    const count = inFlight.get(organizationId) ?? 0;
+    const counter = `${organizationId} ${limited[1] ?? 'mcp'}`;
+    const count = inFlight.get(counter) ?? 0;
     if (count >= max) {
       events.emit('http:organization-limited', { requestId: request.id, organizationId });
       return done(organizationLimitReached(max));
     }
-    inFlight.set(organizationId, count + 1);
+    inFlight.set(counter, count + 1);
     reply.raw.on('close', () => {
-      const left = (inFlight.get(organizationId) ?? 1) - 1;
-      if (left > 0) inFlight.set(organizationId, left);
-      else inFlight.delete(organizationId);
+      const left = (inFlight.get(counter) ?? 1) - 1;
+      if (left > 0) inFlight.set(counter, left);
+      else inFlight.delete(counter);
     });
     return done();
   });

@@ -14,6 +14,7 @@ async function start() {
   const searches: (() => void)[] = [];
   const { dependencies, emitted } = createTestDeps({
     limits: { organizationConcurrency: 2 },
+    mcp: () => new Promise((resolve) => searches.push(() => resolve({ status: 200, body: '{}' }))),
     access: { organizationKeys: organizationKeysOf({ [organizationKey]: 'one', hwo_two: 'two' }) },
     knowledge: {
       ...emptyKnowledgeServices,
@@ -31,8 +32,14 @@ async function start() {
       headers: { authorization: `Bearer ${token}` },
       ...(signal ? { signal } : {}),
     });
+  const mcp = (token: string) =>
+    fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{}',
+    });
   const running = (count: number) => expect.poll(() => searches.length).toBe(count);
-  return { searches, emitted, list, running, endAll: () => searches.splice(0).forEach((end) => end()) };
+  return { searches, emitted, list, mcp, running, endAll: () => searches.splice(0).forEach((end) => end()) };
 }
 
 it('rejects the request beyond the limit of its organization with 429, and no other (B3)', async () => {
@@ -51,6 +58,17 @@ it('rejects the request beyond the limit of its organization with 429, and no ot
   await running(1);
   endAll();
   expect((await next).status).toBe(200);
+});
+
+it('limits MCP requests too, apart from the requests of their tools (B3)', async () => {
+  const { list, running, mcp, endAll } = await start();
+  const first = [list(organizationKey), list(organizationKey)];
+  await running(2);
+  const calls = [mcp(organizationKey), mcp(organizationKey)];
+  await running(4);
+  expect((await mcp(organizationKey)).status).toBe(429);
+  endAll();
+  for (const response of await Promise.all([...first, ...calls])) expect(response.status).toBe(200);
 });
 
 it('counts a request until its caller disconnects', async () => {

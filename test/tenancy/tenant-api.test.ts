@@ -305,6 +305,15 @@ describe('bad input', () => {
       { headers: json, body: new Blob([big, big]).stream() },
     ],
     [
+      'JSON with too many fields',
+      413,
+      deploymentPath,
+      {
+        headers: json,
+        body: JSON.stringify(Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`k${index}`, 1]))),
+      },
+    ],
+    [
       'JSON that is too large',
       413,
       deploymentPath,

@@ -52,6 +52,10 @@ describe('a chat response', () => {
     ['no content', chat({ content: '' })],
     ['no message', { choices: [{ finish_reason: 'stop' }] }],
     ['an empty list of tools', chat({ content: null, tool_calls: [] }, 'tool_calls')],
+    [
+      'so many values that parsing it would block',
+      `{"x":[${'1,'.repeat(500_000)}1],${JSON.stringify(chat({ content: 'x' })).slice(1)}`,
+    ],
   ])('is invalid: %s', (_what, body) => {
     expect(check(body)).toEqual({ state: 'invalid', failureClass: 'invalid-response' });
   });

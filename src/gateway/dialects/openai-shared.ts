@@ -45,7 +45,7 @@ export interface ParsedBody {
   readonly modelSpans: readonly Span[];
 }
 
-/** Embeddings of token ids have up to 300,000. */
+/** Embeddings of token ids have up to 300,000, a chat response with log probabilities nearly as many. */
 const maxValues = 500_000;
 
 /** Parses a request body. Nesting is checked before `JSON.parse`, which would overflow the stack. */
@@ -89,7 +89,10 @@ export function invalidField(field: string, problem: string, cause?: unknown): C
 
 /** Checks the whole body of a 2xx response: errors in disguise, empty and malformed ones are found here. */
 export function checkBody(dialect: Dialect, request: CompletionRequest, body: Uint8Array): ResponseCheck {
-  const json = parseJson(textOf(body));
+  const text = textOf(body);
+  // Vectors may have millions.
+  if (request.operation === 'chat' && hasMoreValues(text, maxValues)) return invalidResponse;
+  const json = parseJson(text);
   // Gemini wraps its errors into an array.
   const response = asObject(Array.isArray(json) ? json[0] : json);
   if (!response) return invalidResponse;

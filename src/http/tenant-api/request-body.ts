@@ -71,9 +71,10 @@ async function readJson(
   const chunks: Buffer[] = [];
   await receiveBody(request, receiving, (chunk) => void chunks.push(chunk));
   const value = parseJson(Buffer.concat(chunks));
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
-  throw new CoreError('INPUT_INVALID', 'The body must be one JSON object.');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new CoreError('INPUT_INVALID', 'The body must be one JSON object.');
+  if (Object.keys(value).length > maxFields) throw tooManyFields();
+  return value as Record<string, unknown>;
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -104,7 +105,7 @@ async function readForm(request: IncomingMessage, receiving: Receiving): Promise
     else fields.set(name, [...(fields.get(name) ?? []), value]);
   });
   parser.on('filesLimit', () => fail(tooLarge(`There are more than ${limits.maxFiles} files.`)));
-  parser.on('fieldsLimit', () => fail(tooLarge(`There are more than ${maxFields} fields.`)));
+  parser.on('fieldsLimit', () => fail(tooManyFields()));
   parser.on('error', (error) => fail(malformed(error)));
   try {
     await receiveBody(request, { ...receiving, signal: stop.signal }, (chunk) => void parser.write(chunk));
@@ -240,6 +241,8 @@ export interface Receiving {
   /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }
+
+const tooManyFields = (): DeploymentError => tooLarge(`There are more than ${maxFields} fields.`);
 
 function tooLarge(what: string): DeploymentError {
   return new DeploymentError('DEPLOYMENT_UPLOAD_TOO_LARGE', `${what} Send less at once.`);

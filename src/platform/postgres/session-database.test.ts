@@ -66,7 +66,16 @@ it.each([
     expect([database.state, seen]).toEqual(['down', [shortage]]);
 
     world.failure = null;
-    await clock.advance(2_000);
+    await clock.advance(4_000);
+    await expect(database.ping()).rejects.toMatchObject(error);
+    expect([database.state, database.shortage]).toEqual(['down', shortage]);
+    // The probe works, but a request fails again.
+    world.failure = new SqlError({ message: 'could not extend file', sqlState });
+    await expect(database.query(write)).rejects.toMatchObject(error);
+    world.failure = null;
+    await clock.advance(6_000);
+    expect([database.state, seen]).toEqual(['down', [shortage]]);
+    await clock.advance(4_000);
     expect([database.state, database.shortage, seen]).toEqual(['up', null, [shortage, null]]);
     await database.ping();
     await database.close();

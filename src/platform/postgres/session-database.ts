@@ -68,6 +68,8 @@ export class SessionDatabase implements Database {
   #capabilities: DatabaseCapabilities | undefined;
   #closing: Promise<void> | undefined;
   #shortage: Shortage | null = null;
+  /** Monotonic: when a statement failed because of it. */
+  #shortageAt = 0;
   readonly #shortageListeners = new Set<(shortage: Shortage | null) => void>();
   #stopProbe: () => void = () => undefined;
 
@@ -111,6 +113,7 @@ export class SessionDatabase implements Database {
   async ping(signal?: AbortSignal): Promise<void> {
     if (this.#shortage === null) await this.query(sql`select 1`, { signal });
     else await this.#probeWriting(signal);
+    if (this.#shortage !== null) throw cannotWrite(this.#deps.kind, this.#shortage);
   }
 
   async listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
@@ -204,7 +207,8 @@ export class SessionDatabase implements Database {
     if (tooLongStates.some((state) => hasSqlState(error, state))) return tooLong(error);
     const shortage = error instanceof SqlError ? shortageOf(error) : lossBy(error);
     if (shortage === null) return error;
-    const { state, kind } = this.#deps;
+    const { state, kind, clock } = this.#deps;
+    this.#shortageAt = clock.monotonic();
     this.#setShortage(shortage);
     state.set('down');
     this.#probeLater();
@@ -226,9 +230,13 @@ export class SessionDatabase implements Database {
     );
   }
 
-  /** Writes some pages, which are rolled back. */
+  /**
+   * Writes some pages, which are rolled back. The shortage ends when that works and no statement failed for a while: what the
+   * probe writes may fit where the rows of requests do not.
+   */
   async #probeWriting(signal?: AbortSignal): Promise<void> {
     await this.script(writeProbe, { signal });
+    if (this.#deps.clock.monotonic() - this.#shortageAt < minQuietMs) return this.#probeLater();
     this.#stopProbe();
     this.#deps.state.set('up');
     this.#setShortage(null);
@@ -277,6 +285,7 @@ async function returnSession(session: Session): Promise<void> {
 }
 
 const probeIntervalMs = 2_000;
+const minQuietMs = 8_000;
 
 const writeProbe = `
   begin;
@@ -296,7 +305,7 @@ function lossBy(error: unknown): Shortage | null {
   return shortage === 'disk' ? shortage : null;
 }
 
-function cannotWrite(kind: DatabaseCapabilities['kind'], shortage: Shortage, cause: unknown): CoreError {
+function cannotWrite(kind: DatabaseCapabilities['kind'], shortage: Shortage, cause?: unknown): CoreError {
   const { problem, remedy } = shortageTexts[shortage];
   const store = kind === 'embedded' ? 'The embedded store' : 'The Postgres server';
   return new CoreError('STATE_UNAVAILABLE', `${store} ${problem}. ${remedy}`, {
