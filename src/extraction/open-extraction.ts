@@ -203,7 +203,7 @@ interface ConnectedSource {
 async function withSource<T>(
   settings: ExtractionSettings,
   choice: SourceChoice,
-  { env, secrets, onSecret, onEvent, signal }: ExtractOptions,
+  { env, secrets, onSecret, onEvent, signal, fresh = settings.extraction.fresh }: ExtractOptions,
   work: (connected: ConnectedSource) => Promise<T>,
 ): Promise<T> {
   const { extraction, looker } = settings;
@@ -255,10 +255,22 @@ async function withSource<T>(
       waits.whileAcquiring(limiter, () => limiter.acquire(until, { reportsSending: true })),
   });
   closing.defer(() => source.close());
-  const first =
-    new Planner(selectTypes(source.types, selected), [], extraction.batchSize).next() ?? undefined;
+  const first = nextPage(settings, source, selectTypes(source.types, selected), fresh);
   await source.connect(signal, (reason, waitMs) => waits.report('source-busy', reason, waitMs), first);
   return await work({ source, types: selectTypes(source.types, selected), limiter, events, waits, closing });
+}
+
+/** The page that a run requests first; undefined when the vault has everything. */
+function nextPage(
+  settings: ExtractionSettings,
+  source: Source,
+  types: readonly ContentType[],
+  fresh: SessionSpec['fresh'],
+): PageRequest | undefined {
+  const { retryFailed, batchSize } = settings.extraction;
+  const spec = { source: source.name, types, workerCount: null, config: {}, fresh, retryFailed };
+  const { progress } = readResumable(vaultPathFor(settings, source), spec);
+  return new Planner(types, progress, batchSize).next() ?? undefined;
 }
 
 /** Folders without types select the types that have folders. */

@@ -133,3 +133,22 @@ describe('the files of a vault', () => {
       expect([name, (await stat(join(vaults, name))).mode & 0o777]).toEqual([name, 0o600]);
   });
 });
+
+it('requests every page once over several runs, and none when everything is there (N3)', async () => {
+  const requested: string[] = [];
+  const handler = ({ url }: InMemoryRequest) => {
+    requested.push(url.pathname);
+    return json([{ id: url.pathname }]);
+  };
+  const paths = ['/a', '/b', '/c', '/d'];
+  const resources = paths.map((path) => `  - { name: ${path.slice(1)}, path: ${path}, id: id }`).join('\n');
+  const yaml = `name: api\nbase_url: \${URL}\nresources:\n${resources}`;
+  const { run } = await extractRest({ handler, yaml, flags: { 'max-calls': '2', workers: '1' } });
+  const results = [await run(), await run(), await run()];
+  expect(results.map(({ state, calls }) => [state, calls])).toEqual([
+    ['interrupted', 2],
+    ['completed', 2],
+    ['completed', 0],
+  ]);
+  expect(requested).toEqual(paths);
+});
