@@ -9,6 +9,7 @@ import {
   interchangeableForms,
   handleForms,
   isAmbiguousShortForm,
+  isIndependentName,
   isInitial,
   nameTokens,
   parsePersonName,
@@ -37,7 +38,7 @@ export interface NameComparison {
   readonly reason: string;
   /** Spelled differently, and two people may have these names: Johnson and Johnston, Maria and Mario. */
   readonly isOtherSpelling?: boolean;
-  /** A given name or a surname alone: it identifies a person within one document only. */
+  /** A given name or a surname alone, or one of two surnames: it identifies a person within one document only. */
   readonly isPartial?: boolean;
   readonly contradiction?: Contradiction;
 }
@@ -173,9 +174,13 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
     reason: reasonOf(given, surname),
     isOtherSpelling:
       surname === 'transposition' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
+    // Ann Jones may be Ann Smith-Jones, and so may Ann Smith.
+    isPartial: surname === 'variant',
     ...contradiction,
   };
 }
+
+export const differentSurnames = 'they have different surnames';
 
 type Compared = readonly [a: string, b: string, similarity: Similarity];
 
@@ -186,10 +191,12 @@ function contradictionOf(
 ): Pick<NameComparison, 'contradiction'> {
   if (given === 'variant' && isAmbiguousShortForm(givenA, givenB))
     return { contradiction: { reason: 'a short form of several given names', isReviewable: true } };
+  if (given === 'variant' && isIndependentName(givenA, givenB))
+    return { contradiction: { reason: 'a short form that is a name of its own', isReviewable: true } };
   if (areDifferentGivenNames(givenA, givenB))
     return { contradiction: { reason: 'they have different given names', isReviewable: true } };
   if (surname === 'other') {
-    const found = unlessSimilar(jaroWinkler(surnameA, surnameB), 'they have different surnames');
+    const found = unlessSimilar(jaroWinkler(surnameA, surnameB), differentSurnames);
     if (found.contradiction) return found;
   }
   return given === 'other'
@@ -327,7 +334,8 @@ function compareForms(a: string | null, b: string | null): NameComparison {
   const isLoose = (form: string | null) => form === null || interchangeableForms.has(form);
   if (a === null || b === null || (isLoose(a) && isLoose(b)))
     return { relation: 'variant', points: 5, reason: 'the same name, with and without its form' };
-  return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}` };
+  const contradiction = { reason: 'they have different legal forms', isReviewable: true };
+  return { relation: 'variant', points: 2.5, reason: `the same name as ${a} and as ${b}`, contradiction };
 }
 
 const articles = new Set(['the', 'a', 'an']);

@@ -3,12 +3,17 @@
 import type { Profile } from './compare-clues.ts';
 import { fieldsOf, honorificField } from './compare-clues.ts';
 import type { Contradiction } from './compare-names.ts';
-import { areCompatibleMiddles } from './compare-names.ts';
+import { areCompatibleMiddles, comparePersonNames, differentSurnames } from './compare-names.ts';
 import { isFullName, parsePersonName, statedGender } from './normalize.ts';
 
 /** Null when they may be one person as far as these go. */
 export function contradictionBetween(a: Profile, b: Profile): Contradiction | null {
-  return contradictingGenerations(a, b) ?? contradictingMiddles(a, b) ?? contradictingAddress(a, b);
+  return (
+    contradictingGenerations(a, b) ??
+    contradictingMiddles(a, b) ??
+    contradictingAddress(a, b) ??
+    contradictingSurnames(a, b)
+  );
 }
 
 const disjoint = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean =>
@@ -42,7 +47,27 @@ function contradictingMiddles(a: Profile, b: Profile): Contradiction | null {
   const [own, others] = [middlesOf(a), middlesOf(b)];
   if (own.length === 0 || others.length === 0) return null;
   const areCompatible = own.some((one) => others.some((other) => areCompatibleMiddles(one, other)));
-  return areCompatible ? null : { reason: 'they have different middle names', isReviewable: false };
+  if (areCompatible) return null;
+  // Which of the two a name without a middle name belongs to, its order of arrival must not decide.
+  const isReviewable = [a, b].some(({ names }) => names.some(hasNoMiddle));
+  return { reason: 'they have different middle names', isReviewable };
+}
+
+const hasNoMiddle = (name: string): boolean =>
+  isFullName(name) && !name.includes('@') && parsePersonName(name)?.given.length === 1;
+
+/**
+ * Ann Smith is not Ann Jones because both may be Ann Smith-Jones: all full names that the two are known by are compared,
+ * unless they have one in common.
+ */
+function contradictingSurnames(a: Profile, b: Profile): Contradiction | null {
+  const fullNames = ({ names }: Profile) => names.filter((name) => isFullName(name) && !name.includes('@'));
+  const compared = fullNames(a).flatMap((one) => fullNames(b).map((other) => comparePersonNames(one, other)));
+  if (compared.some(({ relation }) => relation === 'same')) return null;
+  const found = compared.find(({ contradiction }) => contradiction?.reason === differentSurnames);
+  return found
+    ? { reason: 'other names they are known by have different surnames', isReviewable: true }
+    : null;
 }
 
 const gendersOf = ({ notes }: Profile): ReadonlySet<string> =>

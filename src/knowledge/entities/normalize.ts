@@ -142,9 +142,13 @@ function splitPersonName(name: string): PersonName | null {
   const tokens = nameTokens(name, 'person');
   const last = tokens.at(-1) ?? '';
   // "Ann Senior" may be a surname; "Smith Jr." is not.
-  const isSuffix = tokens.length > 2 || (tokens.length === 2 && last.length <= 3);
+  // A letter with a period ("Ann Maria V.") is an initial.
+  const isSuffix =
+    (tokens.length > 2 || (tokens.length === 2 && last.length <= 3 && last.length > 1)) &&
+    !(last === 'v' && name.trimEnd().endsWith('.'));
   const lastGeneration = isSuffix ? generations.get(last) : undefined;
-  const words = lastGeneration === undefined ? tokens : tokens.slice(0, -1);
+  const isArticle = lastGeneration !== undefined && tokens.at(-2) === 'the';
+  const words = lastGeneration === undefined ? tokens : tokens.slice(0, isArticle ? -2 : -1);
   const generation = lastGeneration ?? null;
   const [only, ...more] = words;
   if (only === undefined) return null;
@@ -186,13 +190,18 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).f
 
 /** Titles before a person's name. */
 export const titles: ReadonlySet<string> = words(
-  'mr mrs ms miss mx dr doctor prof professor sir dame lady lord rev hon herr frau mme monsieur madame',
+  `mr mrs ms miss mx dr doctor prof professor sir dame lady lord rev hon herr frau mme monsieur madame
+  senor senora signor signora sister brother father mother`,
 );
 
 /** The gender that a form of address states. */
 const addressedAs: ReadonlyMap<string, 'male' | 'female'> = new Map([
-  ...[...words('mr mister sir lord herr monsieur')].map((word) => [word, 'male'] as const),
-  ...[...words('mrs ms miss dame lady madam frau mme mlle madame')].map((word) => [word, 'female'] as const),
+  ...[...words('mr mister sir lord herr monsieur senor signor brother father')].map(
+    (word) => [word, 'male'] as const,
+  ),
+  ...[...words('mrs ms miss dame lady madam frau mme mlle madame senora signora sister mother')].map(
+    (word) => [word, 'female'] as const,
+  ),
 ]);
 
 /** The gender stated by the form of address that the text starts with; null without one. */
@@ -204,7 +213,12 @@ export const degrees: ReadonlySet<string> = words('phd md msc bsc mba esq cpa dd
 
 /** Suffixes after a person's name that distinguish father and son. */
 export const generations: ReadonlyMap<string, string> = new Map(
-  Object.entries({ jr: 'jr', junior: 'jr', sr: 'sr', senior: 'sr', ii: 'ii', iii: 'iii', iv: 'iv' }),
+  ['jr junior', 'sr senior', 'ii 2nd second', 'iii 3rd third', 'iv 4th fourth', 'v 5th fifth'].flatMap(
+    (forms) => {
+      const [generation = '', ...others] = forms.split(' ');
+      return [generation, ...others].map((form) => [form, generation] as const);
+    },
+  ),
 );
 
 /** Particles are part of the surname that follows. */
@@ -342,6 +356,15 @@ export function isAmbiguousShortForm(a: string, b: string): boolean {
     new Set((rootsByForm.get(given) ?? [given]).map((root) => respelled.get(root) ?? root));
   return rootsOf(a).size > 1 || rootsOf(b).size > 1;
 }
+
+/** Short forms that many people have as their only given name. */
+const independentNames: ReadonlySet<string> = words(
+  `jack liam molly polly rose sally harry leo max theo ella eliza nora bella greta tessa vera lucy sandra sasha`,
+);
+
+/** Jack and John, Molly and Mary: one of the two may be a short form, or they are two people. */
+export const isIndependentName = (a: string, b: string): boolean =>
+  a !== b && (independentNames.has(a) || independentNames.has(b));
 
 /** Bob and Robert, Bob and Rob; not Alexander and Alexandra, which only share a short form. */
 export function areSameGivenName(a: string, b: string): boolean {

@@ -88,7 +88,9 @@ export const organizationLeads = set(
 export const organizationPhrases =
   /\b(?:partnership|contract|deal|agreement|merger|negotiations?|negotiating|collaboration|discussions|talks|acquisition|acquired|acquire|acquiring|acquires|takeover|works? (?:at|for)|worked (?:at|for)|joined|employed (?:at|by)|hired by|invoice from|shares? (?:in|of)|\p{Lu}\p{L}+ at)(?: (?:with|of|by|from|at))?(?: the)? $/iu;
 
-export const honorifics = set('mr mrs ms miss mx dr prof professor sir madam herr frau');
+export const honorifics = set(
+  'mr mrs ms miss mx dr prof professor sir madam herr frau señor señora signor signora sister brother',
+);
 
 /** Verbs whose subject is a person. */
 export const personVerbs = set(
