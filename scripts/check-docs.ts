@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { citedFileProblems } from './cited-files.ts';
-import { citedTestProblems } from './cited-tests.ts';
+import { citedTestProblems, uncitedGuarantees } from './cited-tests.ts';
 import { blockProblems } from './doc-commands.ts';
 import { readDocFacts, upperSnake, type CommandFacts, type DocFacts } from './doc-facts.ts';
 
@@ -15,6 +15,7 @@ export function findDocProblems(path: string, text: string, facts: DocFacts): re
     ...unknownNames(text, facts),
     ...citedTestProblems(path, text),
     ...citedFileProblems(path, text),
+    ...(path === 'docs/reference/guarantees.md' ? uncitedGuarantees(text) : []),
     ...(path.startsWith('docs/reference/') ? [] : blockProblems(text)),
     ...commandLines(text).flatMap((line) => unknownCommands(line, facts)),
   ];

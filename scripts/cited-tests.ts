@@ -24,6 +24,17 @@ export function citedTestProblems(path: string, text: string): readonly string[]
   });
 }
 
+/** One line per guarantee (`**L1. …`) of the page that no test cites by its number. */
+export function uncitedGuarantees(text: string): readonly string[] {
+  const cited = new Set(
+    globSync(['{src,test,scripts}/**/*.{test,contract}.ts'])
+      .flatMap(titlesIn)
+      .flatMap((each) => /\(([^()]+)\)$/.exec(each)?.[1]?.split(/[;,] /) ?? []),
+  );
+  const numbers = [...text.matchAll(/^\*\*([A-Z]\d+)\. /gm)].map(([, number = '']) => number);
+  return numbers.filter((number) => !cited.has(number)).map((number) => `no test cites ${number}`);
+}
+
 const filesOf = (pattern: string): readonly string[] =>
   pattern.includes('*') ? globSync(pattern) : [pattern].filter((file) => existsSync(file));
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { maxTaskMs, repeatedTaskMs } from '../../test/support/longest-task.ts';
 import { findJson } from './language-model.ts';
 
 /** Values that JSON can represent and returns unchanged (no -0, no __proto__). */
@@ -87,4 +88,12 @@ describe('findJson', () => {
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000).toBeLessThan(10_000);
   });
+
+  it.each(['[', '{"a":', '"', '{"a":['])(
+    'reads two million characters of %j without blocking (B1)',
+    async (unit) => {
+      const text = unit.repeat(Math.floor(2_000_000 / unit.length));
+      expect(await repeatedTaskMs(() => findJson(text, 2_000_000))).toBeLessThan(maxTaskMs);
+    },
+  );
 });

@@ -109,13 +109,15 @@ interface FoundJson {
 
 /** Longer than any response of a model: a document must not make the search unbounded. */
 export const maxResponseLength = 400_000;
-/** Brackets in prose that are tried. Each costs a scan of the rest. */
+/** Brackets in prose that are tried. Each costs a scan of the rest, */
 const maxStarts = 10;
+/** within this many characters in addition to the text itself. */
+const maxScanned = 1_000_000;
 
 /**
  * The whole text if it is JSON; else the content of the last code fence that is; else the longest object or array in the
- * text. Accepts Python's None, True and False, and commas before a closing bracket. Undefined when there is none, or when
- * the text is longer than `maxLength`. Never throws.
+ * text. Accepts Python's None, True and False, and commas before a closing bracket, up to a usual length. Undefined when
+ * there is none, or when the text is longer than `maxLength`. Never throws.
  */
 export function findJson(response: string, maxLength = maxResponseLength): FoundJson | undefined {
   if (response.length > maxLength) return undefined;
@@ -143,7 +145,8 @@ function withoutReasoning(text: string): string {
 function parse(candidate: string): FoundJson | undefined {
   const text = candidate.trim();
   if (text === '') return undefined;
-  return parseStrictly(text) ?? parseStrictly(corrected(text));
+  const found = parseStrictly(text);
+  return found || text.length > maxResponseLength ? found : parseStrictly(corrected(text));
 }
 
 function parseStrictly(text: string): FoundJson | undefined {
@@ -185,8 +188,10 @@ function corrected(text: string): string {
 function bracketed(text: string): readonly string[] {
   const found: string[] = [];
   let starts = 0;
-  for (let at = nextOpening(text, 0); at >= 0 && starts < maxStarts; starts++) {
+  let scanned = -text.length;
+  for (let at = nextOpening(text, 0); at >= 0 && starts < maxStarts && scanned < maxScanned; starts++) {
     const end = closingOf(text, at);
+    scanned += (end > 0 ? end : text.length) - at;
     if (end > 0) found.push(text.slice(at, end));
     at = nextOpening(text, end > 0 ? end : at + 1);
   }

@@ -149,7 +149,7 @@ describe('RepairRunner', () => {
     expect(tried.sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('leaves a row open that fails again while it is being repaired', async () => {
+  it('leaves a row open that fails again while it is being repaired (N5)', async () => {
     const { runner, store, add, emitted } = setUp(async ({ subject }) => {
       await add(subject);
       return { outcome: 'repaired' };

@@ -29,7 +29,7 @@ it('returns 503 with Retry-After while Postgres is down, and recovers without a 
     .toMatchObject({ state: 'skipped' });
 });
 
-it('runs degraded without Redis and reports it, also when Redis is down at the start', async () => {
+it('runs degraded without Redis and reports it, also when Redis is down at the start (B4)', async () => {
   const redis = await startPrivateRedis();
   await redis.stop();
   const server = await startTestServer(await testConfig({ REDIS_URL: redis.url }));
@@ -76,7 +76,7 @@ it('fails with the cause when Postgres is not available in time', async () => {
   await expect(startServer(config, { role: 'serve' })).rejects.toMatchObject({ code: 'STATE_UNAVAILABLE' });
 });
 
-it('starts six servers and workers at once on an empty database', async () => {
+it('starts six servers and workers at once on an empty database (B5)', async () => {
   const postgres = await startPrivatePostgres();
   const env = {
     DATABASE_URL: postgres.url,

@@ -278,7 +278,7 @@ describe('traffic', () => {
     expect(await (await response).text()).toContain('DEADLINE_EXCEEDED');
   });
 
-  it('aborts the signal of a handler with a body at its deadline', async () => {
+  it('aborts the signal of a handler with a body at its deadline (B2)', async () => {
     let signal: AbortSignal | undefined;
     const { url, clock } = await listening({
       mcp: (call) => {

@@ -84,7 +84,7 @@ describe('ingest', () => {
   const narratives = async () =>
     (await world.events.list({ spaceId: space.spaceId, limit: 20 })).map(({ narrative }) => narrative).sort();
 
-  it('stores a text, enqueues one job, and reports the queued steps', async () => {
+  it('stores a text, enqueues one job, and reports the queued steps (N2)', async () => {
     const accepted = await ingest(longText);
     expect(accepted).toMatchObject({ outcome: 'added', chunks: 3 });
     expect(await statusOf(accepted.artifactUid)).toMatchObject({

@@ -186,7 +186,7 @@ describe('search', () => {
     expect(titlesOf(await search(space, { query: 'harbor', filter }, { embedders: meaning }))).toEqual([]);
   });
 
-  it('returns lexical results with a warning when the query cannot be embedded', async () => {
+  it('returns lexical results with a warning when the query cannot be embedded (T4)', async () => {
     const space = await world.space();
     await world.accept(space, { title: 'found', text: 'harbor' });
     const failing = embedderThat(() =>

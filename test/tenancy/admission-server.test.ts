@@ -59,7 +59,7 @@ const { signal } = new AbortController();
 const request = (executionId: string) => ({ organizationId: 'org_x', executionId, waitMs: 0, signal });
 
 describe('without Redis', () => {
-  it('a second server on the same database is rejected at once, and may start when the first has stopped', async () => {
+  it('a second server on the same database is rejected at once, and may start when the first has stopped (L6)', async () => {
     const config = await testConfig();
     const first = await openServer(config);
     const rejected = openServer(config);

@@ -10,7 +10,7 @@ import {
 } from '../support/tenancy/tenant-server.ts';
 import { callAsAdmin, testConfig } from '../support/test-server.ts';
 
-it('loses no accepted execution, and is never a 500', async () => {
+it('loses no accepted execution, and is never a 500 (N1)', async () => {
   const postgres = await startPrivatePostgres();
   const simulator = await simulatedModels();
   onTestFinished(() => simulator.stop());

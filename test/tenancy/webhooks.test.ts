@@ -80,7 +80,7 @@ describe('a webhook', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('is retried with the same id after any failure, including redirects', async () => {
+  it('is retried with the same id after any failure, including redirects (N4)', async () => {
     const clock = new VirtualClock();
     const { received, transport } = receiver([500, 0, 302, 404, 200]);
     const world = await executionWorld({ clock, transport, deployments: hooked });

@@ -8,7 +8,7 @@ import { quotaWindowsOf } from './quota-counter.ts';
 describeQuotaCounterContract('memory', (clock) => new MemoryQuotaCounter(clock));
 
 describe('a quota window in memory', () => {
-  it('never exceeds its limit in any sliding minute, and frees capacity in time', async () => {
+  it('never exceeds its limit in any sliding minute, and frees capacity in time (L7)', async () => {
     const step = fc.record({
       waitMs: fc.integer({ min: 0, max: 40_000 }),
       cost: fc.integer({ min: 1, max: 100 }),

@@ -1,4 +1,5 @@
-// Parses the files and texts of ingest requests, and chunks and reads texts: short ones here, long ones in threads with limits, so that no document blocks the server.
+// Parses the files and texts of ingest requests; chunks and reads texts: short ones here, long ones in threads with limits,
+// so that no document blocks the server.
 import type { Clock } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import { ThreadStopped, ThreadThrew } from '../../platform/threads/pooled-thread.ts';

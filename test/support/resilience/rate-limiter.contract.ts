@@ -328,7 +328,7 @@ export function describeRateWindowContract(
       expect(caller.grants).toHaveLength(6);
     });
 
-    it('pauses all callers for a Retry-After, which a shorter one does not shorten', async () => {
+    it('pauses all callers for a Retry-After, which a shorter one does not shorten (L2)', async () => {
       const { world, limiter } = await open({ perSecond: 10 });
       const [first, second] = await permitsOf(world, limiter, 2);
       first?.rateLimited({ retryAfterMs: 7_000 });
