@@ -40,7 +40,10 @@ describe('headworks serve', () => {
     expect(report.checks[0]).toMatchObject({ name: 'server', detail: `Runs at ${first.ready.url}.` });
     expect(report.checks.map(({ state }) => state)).not.toContain('problem');
     expect([ledger.code, JSON.parse(ledger.stdout)]).toEqual([0, { entries: [], next: null }]);
-    expect([jobs.code, JSON.parse(jobs.stdout)]).toEqual([0, { jobs: expect.any(Array) as unknown[] }]);
+    expect([jobs.code, JSON.parse(jobs.stdout)]).toEqual([
+      0,
+      { jobs: expect.any(Array) as unknown[], next: null },
+    ]);
     expect([repair.code, JSON.parse(repair.stdout)]).toMatchObject([0, { still_open: [] }]);
 
     const elsewhere = await temporaryFolder();
