@@ -218,6 +218,10 @@ describe('the model reader', () => {
       expect(placesOf(await readIn('Mary Ann Duarte met us.', { mentions: [person('Ann')] }))).toEqual([
         ['Ann', 5, 8],
       ]);
+      // Inside another name of the answer there is no place for it.
+      const inside = await readIn('Ann Varga met us.', { mentions: [person('Ann'), person('Ann Varga')] });
+      expect(placesOf(inside)).toEqual([['Ann Varga', 0, 9]]);
+      expect(inside.dropped).toEqual([{ reason: 'mention-not-in-text', count: 1 }]);
     });
 
     const two = 'David Cohen of Hollow Mills was late. David Cohen of Northwind decided to sell.';
