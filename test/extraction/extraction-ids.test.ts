@@ -160,6 +160,18 @@ describe('a response without items', () => {
     expect({ state, count: ids.length }).toEqual({ state: 'completed', count: 4 });
   });
 
+  it('404 after a short page is no end of the list (T1)', async () => {
+    const pages = ', pagination: { type: page, page_size: 10 }';
+    const handler = ({ url }: InMemoryRequest) => {
+      const page = Number(url.searchParams.get('page'));
+      if (page === 5) return json({}, {}, 404);
+      const size = page > 10 ? 0 : page === 4 ? 8 : 10;
+      return json(Array.from({ length: size }, (_, index) => ({ id: page * 100 + index })));
+    };
+    const { state } = await extractAll(listYaml(pages), handler);
+    expect(state).toBe('incomplete');
+  });
+
   it('404 after a full page is confirmed by the page after it, once', async () => {
     const requested: string[] = [];
     const handler = ({ url }: InMemoryRequest) => {

@@ -153,13 +153,13 @@ abstract class NumberedPaginator implements Paginator {
 
   /**
    * Whether a page without a list (404, 204, `null`), which may be a failure, shows the end: there is another sign of it. Two
-   * in a row are one.
+   * in a row are one; a short page is none.
    */
   #canEndBefore({ start, length }: Span): boolean {
     const last = this.#lastWithItems;
     if (!last || start >= last.start + last.length + length) return true;
     const namesNone = this.config.group.hasLinks && last.page.next === null;
-    return last.count < last.limit || namesNone || this.#distinct.count === this.total;
+    return namesNone || this.#distinct.count === this.total;
   }
 
   /** The vault compares the items of a root list with its total; a child list has only its own pages. */
