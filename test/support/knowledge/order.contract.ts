@@ -6,7 +6,10 @@ import type { MentionInput } from '../entity-world.ts';
 import { entityWorld } from '../entity-world.ts';
 import type { KnowledgeWorld } from '../knowledge-world.ts';
 
-const givenNames = ['Ingrid', 'Tobias', 'Marisol', 'Desmond', 'Yvette', 'Callum', 'Henrike', 'Rafael'];
+/** One per family: pairs of a given name alone are limited to five, which depend on the order. */
+const givenNames =
+  `Ingrid Tobias Marisol Desmond Yvette Callum Henrike Rafael Beatrix Gustav Odalys Percival Thandiwe Ulrich Xiomara Zoltan
+  Fiona Hjalmar Jocelyn Klaus Leopold Natasha Quentin Wanda`.split(/\s+/);
 
 /** Mentions of one family: a person under several names, and others who may not be joined with them. */
 function familyOf(index: number): readonly MentionInput[] {
