@@ -143,7 +143,7 @@ function unseen(expr: string, text: string): readonly string[] {
 
 /** Unknown commands after the word headworks, and unknown flags of commands. */
 function strangeCommands(text: string, root: CommandFacts): readonly string[] {
-  return [...text.matchAll(/\bheadworks ([^;,.)]+)/g)].flatMap(([whole, rest = '']) => {
+  return [...text.matchAll(/\bheadworks ([^;,.)"]+)/g)].flatMap(([whole, rest = '']) => {
     const words = rest.split(/\s+/);
     const [first = ''] = words;
     if (!root.subcommands.has(first)) return [whole];

@@ -91,7 +91,8 @@ function speakerIn(line: string, start: number, isSpeaker: (start: number, end: 
   return isSpeaker(from, to) ? { start: from, end: to, after: start + mark + found[0].length } : null;
 }
 
-const sentenceEnd = /[.!?…]+["'”’)\]*]*(?=\s+["'“‘([*@:$]*[\p{Lu}\p{N}:@])|[。！？]/gu;
+/** Starts only at the first of several signs: at each of them it would read the rest of a long row of dots again. */
+const sentenceEnd = /(?<![.!?…])[.!?…]+["'”’)\]*]*(?=\s+["'“‘([*@:$]*[\p{Lu}\p{N}:@])|[。！？]/gu;
 const abbreviation =
   /(?:^|[\s(])(?:\p{L}|e\.g|i\.e|etc|vs|approx|no|dr|mr|mrs|ms|prof|st|inc|ltd|co|corp|jr|sr|fig|cf)\.$/iu;
 
