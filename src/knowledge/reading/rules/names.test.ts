@@ -159,6 +159,13 @@ describe('names that are in no word list', () => {
   });
 });
 
+it.each([
+  ['Martin King Jr. decided to call the port.', 'Martin King Jr'],
+  ['Robert Smith Sr. decided to move the launch.', 'Robert Smith Sr'],
+])('a suffix behind a name does not hide it: %j', async (text, name) => {
+  expect(await peopleIn(text)).toEqual([name]);
+});
+
 describe('labels, headers and titles', () => {
   it.each(withoutPeople)('are not people: %j', async (text) => expect(await peopleIn(text)).toEqual([]));
 

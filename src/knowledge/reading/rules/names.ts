@@ -71,8 +71,11 @@ function joined(words: readonly Word[], at: number): number {
 export const isPlain = ({ lower }: Word, lowercaseWords: ReadonlySet<string>): boolean =>
   isEveryday(lower) || (wordKind(lower) === undefined && lowercaseWords.has(lower));
 
+const generationSuffix = /^(?:Jr|Sr|II|III|IV)$/;
+
 /** "Ann Lee": an unambiguous given name, or an ambiguous one followed by an uncommon word. */
-export function looksLikeFullName(words: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
+export function looksLikeFullName(run: readonly Word[], lowercaseWords: ReadonlySet<string>): boolean {
+  const words = run.length > 2 && generationSuffix.test(run.at(-1)?.text ?? '') ? run.slice(0, -1) : run;
   const [first, ...rest] = words;
   const last = rest.at(-1);
   if (!first || !last || words.length > 4 || !isGivenName(first.lower) || thingEndings.has(last.lower))
@@ -209,7 +212,12 @@ function actsLikePerson({ text, words, lowercaseWords }: Surroundings, { at, wor
   const next = words[at + own.length];
   const afterNext = words[at + own.length + 1];
   const areUncommon = own.every((word) => particles.has(word.lower) || !isPlain(word, lowercaseWords));
-  if (next?.isNext) {
+  // "Martin King Jr. decided"
+  const isBehindSuffix =
+    next?.isCapital === false &&
+    generationSuffix.test(last.text) &&
+    text.slice(last.end, next.start) === '. ';
+  if (next && (next.isNext || isBehindSuffix)) {
     if (personVerbs.has(next.lower) || next.lower === 'who') return true;
     if (next.lower === 'will' && personActionVerbs.has(afterNext?.lower ?? '')) return true;
     // "- Tariq Haddad to call the landlord"
