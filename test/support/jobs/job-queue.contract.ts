@@ -523,9 +523,9 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
       it('aborts jobs that outlast the grace period and queues them again without counting the attempt', async () => {
         const kind = definition();
         const queue = await open(kind);
-        const contexts: JobContext[] = [];
+        const started = Promise.withResolvers<JobContext>();
         await queue.work(kind, async (_, context) => {
-          contexts.push(context);
+          started.resolve(context);
           await new Promise((_resolve, reject) =>
             context.signal.addEventListener('abort', () => reject(context.signal.reason as Error)),
           );
@@ -533,10 +533,11 @@ export function describeJobQueueContract(name: string, make: () => Promise<JobQu
         });
         const id = (await queue.enqueue(kind, { n: 1 })) ?? '';
         await inState(id, 'running');
+        const { signal } = await started.promise;
         const stopped = queue.stop(100);
         await harness.passTime(300);
         await stopped;
-        expect(contexts[0]?.signal.aborted).toBe(true);
+        expect(signal.aborted).toBe(true);
         expect(await queue.get(id)).toMatchObject({ state: 'queued', attempts: 0 });
       });
     });
