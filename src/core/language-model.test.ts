@@ -89,6 +89,12 @@ describe('findJson', () => {
     expect((user + system) / 1_000).toBeLessThan(10_000);
   });
 
+  it('does not parse an answer with more than 200,000 brackets and commas (B1)', () => {
+    const list = (length: number) => JSON.stringify(Array.from({ length }, () => 1));
+    expect(findJson(list(100_000), 2_000_000)).toBeDefined();
+    expect(findJson(list(300_000), 2_000_000)).toBeUndefined();
+  });
+
   it.each(['[', '{"a":', '"', '{"a":['])(
     'reads two million characters of %j without blocking (B1)',
     async (unit) => {
