@@ -32,6 +32,13 @@ export function formatDuration(ms: number): string {
   return formatWholeSeconds(ms);
 }
 
+/** US dollars: `12.50`, `0.0012`; a dash for null. Costs of single requests are small: two digits of them are shown. */
+export function formatUsd(usd: number | null): string {
+  if (usd === null) return '–';
+  const decimals = usd === 0 || usd >= 0.1 ? 2 : Math.min(12, 1 - Math.floor(Math.log10(usd)));
+  return usd.toFixed(decimals);
+}
+
 /** `0 s`, `40 s`, `2 h 5 min`: for a time that moves on. The `max` largest units. */
 export function formatWholeSeconds(ms: number, max = 2): string {
   let rest = Math.max(0, Math.round(ms / 1_000));
@@ -187,6 +194,8 @@ const [quote, comma, openBracket, openBrace] = Array.from('",[{', (sign) => sign
 
 /** Whether it has more values than `max`. Strings are skipped, so that their length hardly counts; it need not be valid. */
 export function hasMoreValues(json: string, max: number): boolean {
+  // Each value takes a character.
+  if (json.length <= max) return false;
   let values = 0;
   for (let at = 0; at < json.length; at++) {
     const sign = json.charCodeAt(at);

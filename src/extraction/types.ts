@@ -218,11 +218,12 @@ export interface CommittedPage extends PageResult {
 /**
  * Why a list is known to have ended (guarantee T1).
  * `empty-page`: the page after the last one is empty. `no-next`: the last page names no next page. `total`: the last page is
- * not full, and as many distinct items arrived as the source reports. `single`: the list has one page. `unproven`: the
- * end is not known, or fewer items arrived than the source reports.
+ * not full, and as many distinct items arrived as the source reports. `single`: the list has one page. `not-found`: the two
+ * pages after the last one return 404 or 410, which an outage does too, so that absent items are not deleted (T2).
+ * `unproven`: the end is not known, or fewer items arrived than the source reports.
  */
 export type EndOfList =
-  | { readonly by: 'total' | 'no-next' | 'empty-page' | 'single' }
+  | { readonly by: 'total' | 'no-next' | 'empty-page' | 'not-found' | 'single' }
   | { readonly by: 'unproven'; readonly reason: string };
 
 /** How many lists of a type ended by which evidence. */
@@ -318,8 +319,8 @@ export interface VaultSessions {
   /**
    * All pages of the type are committed or failed. If every list's end is proven, no page failed, no item was rejected
    * and there are as many items as the source counts, it is `completed`; otherwise it is `incomplete`. Marked deleted (T2)
-   * are items that neither this nor the previous completed session of the whole type saw, and items that were requested
-   * by their id and do not exist any more.
+   * are items that neither this nor the previous completed session of the whole type saw, unless a list ended by
+   * `not-found`, and items that were requested by their id and do not exist any more.
    */
   finishType(sessionId: string, type: string, end: TypeEnd): TypeState;
   finish(sessionId: string, status: Exclude<SessionState, 'running'>, run: RunTotals): SessionTotals;

@@ -185,6 +185,23 @@ describe('a response without items', () => {
     expect({ state, requested }).toEqual({ state: 'completed', requested: ['1', '2', '3', '4'] });
   });
 
+  it.each<[string, InMemoryResponse, readonly string[]]>([
+    ['404', json({}, {}, 404), ['2', '3', '4', '5']],
+    ['410', json({}, {}, 410), ['2', '3', '4', '5']],
+    ['null', json(null), ['2', '3']],
+    ['an empty page', json([]), ['2', '3']],
+  ])('%s after a full page in two runs: 404 and 410 mark nothing deleted (T2)', async (_, response, left) => {
+    let runs = 0;
+    const handler = ({ url }: InMemoryRequest) => {
+      const page = Number(url.searchParams.get('page'));
+      if (page === 1) runs += 1;
+      if (page > 2) return response;
+      return page === 2 && runs > 1 ? response : json([{ id: 2 * page }, { id: 2 * page + 1 }]);
+    };
+    const yaml = listYaml(', pagination: { type: page, page_size: 2 }');
+    expect(await extractAll(yaml, handler, 4)).toMatchObject({ state: 'completed', ids: left, damage: [] });
+  });
+
   it.each<[string, InMemoryResponse]>([
     ['404', json({}, {}, 404)],
     ['204', noContent],

@@ -1,4 +1,5 @@
 // Scans JSON bytes: where values end, the elements of a list, and typed values. Checks only what it needs.
+import { hasMoreValues, maxJsonValues } from '../../core/index.ts';
 import type { JsonPath } from '../types.ts';
 
 /** The bytes are not JSON, as far as they were scanned. `at` is the position. */
@@ -170,7 +171,17 @@ function memberName(bytes: Uint8Array, start: number, end: number): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('utf8'));
 }
 
-/** The value of a small body; undefined when it is not JSON. */
+/** Larger than a page of folders and any login response; more takes too long on the main thread (B1). */
+const maxSmallBody = 4 * 1024 * 1024;
+
+/** Like `parseBody`, for the main thread: undefined also when it is larger than 4 MB or has more than 100,000 values. */
+export function parseSmallBody(bytes: Uint8Array): unknown {
+  if (bytes.length > maxSmallBody || hasMoreValues(Buffer.from(bytes).toString(), maxJsonValues))
+    return undefined;
+  return parseBody(bytes);
+}
+
+/** The value of a body; undefined when it is not JSON. Takes long for large ones: only in worker threads. */
 export function parseBody(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString());

@@ -140,11 +140,10 @@ abstract class NumberedPaginator implements Paginator {
   }
 
   /** Why the list is known to end with its last page; null when only another request can show it. */
-  #evidence(): 'no-next' | 'empty-page' | 'total' | null {
+  #evidence(): 'no-next' | 'empty-page' | 'not-found' | 'total' | null {
     const last = this.#last;
     if (!last) return null;
-    if (last.count === 0)
-      return last.page.hasNoList !== true || this.#canEndBefore(last) ? 'empty-page' : null;
+    if (last.count === 0) return last.page.hasNoList === true ? this.#evidenceOfMissing(last) : 'empty-page';
     const isFull = last.count >= last.limit;
     const isTotal = this.#distinct.count === this.total;
     if (this.config.group.hasLinks) return last.page.next === null && (!isFull || isTotal) ? 'no-next' : null;
@@ -155,11 +154,13 @@ abstract class NumberedPaginator implements Paginator {
    * Whether a page without a list (404, 204, `null`), which may be a failure, shows the end: there is another sign of it. Two
    * in a row are one; a short page is none.
    */
-  #canEndBefore({ start, length }: Span): boolean {
+  #evidenceOfMissing({ start, length, page }: ReceivedPage): 'empty-page' | 'not-found' | null {
     const last = this.#lastWithItems;
-    if (!last || start >= last.start + last.length + length) return true;
+    if (!last) return 'empty-page';
     const namesNone = this.config.group.hasLinks && last.page.next === null;
-    return namesNone || this.#distinct.count === this.total;
+    if (namesNone || this.#distinct.count === this.total) return 'empty-page';
+    if (start < last.start + last.length + length) return null;
+    return page.isNotFound === true ? 'not-found' : 'empty-page';
   }
 
   /** The vault compares the items of a root list with its total; a child list has only its own pages. */

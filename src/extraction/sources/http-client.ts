@@ -4,7 +4,7 @@ import { HttpFailure, messageOf, withTimeout } from '../../core/index.ts';
 import type { FailureKind, HttpFailureClass, Permit } from '../../resilience/index.ts';
 import { classifyHttpFailure } from '../../resilience/index.ts';
 import { ExtractionError, FetchError } from '../errors.ts';
-import { parseBody } from '../parsing/json.ts';
+import { parseSmallBody } from '../parsing/json.ts';
 import { acceptedEncodings, decode } from './content-encoding.ts';
 
 export interface CallLimits {
@@ -280,7 +280,7 @@ function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
 
 /** The body as an object, or undefined for anything else. */
 export function jsonObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
-  const value = parseBody(bytes);
+  const value = parseSmallBody(bytes);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : undefined;

@@ -143,7 +143,10 @@ export interface GoneItems {
   readonly emptyTypes: readonly string[];
 }
 
-/** Only items of completed types count as gone, and of a type extracted in part only those that were deleted. */
+/**
+ * Only items of completed types count as gone: those that were deleted, and those that the vault never had after two
+ * sessions of the whole type (T2).
+ */
 export function goneItems(reader: VaultReader, sourceIds: readonly string[]): GoneItems {
   const types = new Map(
     reader.types().flatMap((each) => (each.state === 'completed' ? [[each.type, each] as const] : [])),
@@ -153,7 +156,7 @@ export function goneItems(reader: VaultReader, sourceIds: readonly string[]): Go
     const known = types.get(type);
     if (!known) return false;
     const item = itemOf(reader, type, id);
-    return item === null ? known.scope === null : item.deletedAt !== null;
+    return item === null ? known.wholeSessions >= 2 : item.deletedAt !== null;
   });
   const touched = new Set(gone.map(typeOfItem));
   return {

@@ -70,6 +70,9 @@ export class VaultReader {
     return this.#all(
       `SELECT type.name AS type, checkpoint.session, state, scope, reason, expected_total, items_seen, duplicates,
               completed_at,
+              (SELECT count(*) FROM checkpoints AS whole
+               WHERE whole.content_type = type.number AND whole.state = 'completed' AND whole.scope IS NULL
+                 AND whole.list_ends ->> 'not-found' IS NULL) AS whole_sessions,
               count(head.id) FILTER (WHERE head.deleted_at IS NULL) AS live,
               count(head.deleted_at) AS deleted,
               coalesce(sum(head.size) FILTER (WHERE head.deleted_at IS NULL), 0) AS bytes
@@ -225,6 +228,8 @@ export interface TypeRecord {
   readonly itemsSeen: number;
   readonly duplicates: number;
   readonly completedAt: number | null;
+  /** Completed sessions of the whole type that are evidence of what the source does not have (T2). */
+  readonly wholeSessions: number;
 }
 
 export interface ItemRecord {

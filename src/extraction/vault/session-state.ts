@@ -290,7 +290,7 @@ export function finishType(db: DatabaseSync, finish: Finish): TypeState {
     WHERE session = ${session} AND content_type = ${type}`;
   const isWhole = before.scope === null;
   if (state === 'completed') resolveLetters(db, finish, isWhole);
-  if (state === 'completed' && isWhole) markUnseen(db, finish);
+  if (state === 'completed' && isWhole && !ends['not-found']) markUnseen(db, finish);
   if (end.isRequestedById === true && end.areAllGone !== true) markGone(db, finish);
   return state;
 }
@@ -365,16 +365,16 @@ function resolveLetters(db: DatabaseSync, { session, type, at }: Finish, isWhole
 
 /**
  * Marks items that were absent from this and from the previous complete session (T2): one alone may have missed them, as a
- * source that is changed while it is read moves items from one page to another.
+ * source that is changed while it is read moves items from one page to another. Sessions whose lists ended with 404 do not
+ * count.
  */
 function markUnseen(db: DatabaseSync, finish: Finish): void {
   const { session, type } = finish;
   const sql = sqlOn(db);
   const previous = sql.get`
     SELECT max(session) AS session FROM checkpoints
-    WHERE content_type = ${type} AND session < ${session} AND state = 'completed' AND scope IS NULL`?.[
-    'session'
-  ];
+    WHERE content_type = ${type} AND session < ${session} AND state = 'completed' AND scope IS NULL
+      AND list_ends ->> 'not-found' IS NULL`?.['session'];
   if (typeof previous !== 'number') return;
   const unseen = sql.all`
     SELECT id FROM items WHERE content_type = ${type} AND session < ${previous} AND deleted_at IS NULL`;

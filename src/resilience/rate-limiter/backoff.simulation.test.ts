@@ -1,4 +1,5 @@
-// Long runs on virtual time: servers that reject at random, and servers whose true limit is below the configured one.
+// Long runs on virtual time: servers that reject at random, or everything for some seconds, and servers whose true limit
+// is below the configured one.
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { createRateLimiter } from '../../../test/support/resilience/memory-rate-limiter.ts';
@@ -95,8 +96,30 @@ describe('a server that rejects at random', () => {
   );
 });
 
+describe('a server that rejects everything for some seconds', () => {
+  describe.each([100, 600, 1_500])('at %i a minute', (perMinute) => {
+    it.each([
+      [1, 60, 0.75],
+      [5, 60, 0.6],
+      [1, 10, 0.6],
+      // Too long for an outage, at first.
+      [20, 300, 0.9],
+    ])('%i of %i s: at least %f of the rest of the rate is used', async (length, every, least) => {
+      const minutes = perMinute === 100 ? 60 : 30;
+      const used: number[] = [];
+      // Where in the minute it begins matters: without backoff the calls of a minute are made at its beginning.
+      for (const [seed, offset] of [0, 17, 42, 55].entries()) {
+        const server: Server = (at) => (at / 1_000 + offset) % every >= length;
+        const between = await simulate({ perMinute, minutes, server, seed });
+        used.push(between(0, minutes).accepted / (perMinute * minutes * (1 - length / every)));
+      }
+      expect(Math.min(...used)).toBeGreaterThan(least);
+    });
+  });
+});
+
 describe.each(Object.entries(servers))('%s with half of the configured limit', (_name, create) => {
-  it.each([100, 1_500])(
+  it.each([100, 600, 1_500])(
     'at %i a minute: found, and kept with less than 1 percent rejected',
     async (perMinute) => {
       const between = await simulate({ perMinute, minutes: 50, server: create(perMinute / 2) });

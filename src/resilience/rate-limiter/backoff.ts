@@ -1,17 +1,21 @@
 // How the rate follows the server's 429s. Pure rules, without I/O; take-grants.lua has the same.
 //
-// One 429 says little: a server may reject a few percent of all calls whatever their rate, and slowing down for each of
-// them would stop a long run. So there are two multipliers (1 is the full rate, 2 is half of it):
+// One 429 says little: a server may reject a few percent of all calls whatever their rate, or all calls for some seconds,
+// and slowing down for each of them would stop a long run. So there are two multipliers (1 is the full rate, 2 is half):
 //
 //   multiplier  the pace of now. ×1.5 for a burst of 429s, ×0.9 after ten successes, never faster than `learned`.
 //   learned     the rate that the server accepts, as far as known. Only evidence changes it:
 //
-//   rejected too often (an alarm on the share of 429s)         → learned × 1.5
+//   bursts of 429s too often (an alarm on their share)         → learned × 1.5
+//   a burst within 90 s of the last one lasts longer than 6 s   → learned × 1.5, as a server does that counts by the minute
 //   rejected at the full pace, but not when slower              → learned ÷ 0.81
-//   neither helped: as many 429s as before after 100 successes  → back; these 429s do not depend on the rate
-//   enough successes with hardly any 429                        → learned × 0.9, as a probe
+//   none of these helped: as many 429s as before                → back; these 429s do not depend on the rate
+//   enough successes with hardly any 429                        → learned × 0.9, as a probe; with some, after six times as many
 //   more 429s than before the probe                             → back, and twice as long until the next one
 //   an hour without a raise                                     → learned = 1
+//
+// A burst is all 429s up to the next success of a call that was granted after the first of them. It counts once for the
+// alarm, and changes `learned` at most once: while nothing is accepted, nothing shows which rate would be.
 //
 // Measured against simulated servers in backoff.simulation.test.ts.
 
@@ -31,6 +35,12 @@ export const adaptation = {
   alarmPer429: Math.log(4),
   toleratedShare: 0.05,
   alarmAt: 6,
+  /** A burst of 429s that lasts longer than this is a limit rather than an outage … */
+  longBurstMs: 6_000,
+  /** … if the last 429 before it is not older: a server that counts by the minute accepts nothing again within a minute. */
+  repeatedBurstMs: 90_000,
+  /** Long bursts at a rate this much slower than before the first raise have another cause. */
+  largestRaise: 12,
   /** Log-likelihood by which two shares of 429s must differ. */
   evidence: 3,
   raise: 1 / 0.81,
@@ -38,6 +48,8 @@ export const adaptation = {
   unchanged: 0.6,
   /** The share of 429s with which a faster rate is still probed. */
   cleanShare: 0.005,
+  /** With a larger share, it is probed after this many times as many successes. */
+  unprovenFactor: 6,
   largestTolerated: 0.08,
   /** A multiplier this much above `learned` counts as slower. */
   slower: 1.15,
@@ -48,14 +60,14 @@ export const phases = { steady: 0, raised: 1, probing: 2 } as const;
 export interface BackoffState {
   readonly multiplier: number;
   readonly learned: number;
-  /** Counts the increases of `multiplier`. Grants carry theirs: of the 429s of one burst only the first finds it current. */
+  /** Counts the increases of `multiplier`. Grants carry theirs: 429s of calls in flight at an increase cause no other. */
   readonly epoch: number;
   /** Since the last 429 or the last step of the multiplier. */
   readonly consecutiveSuccesses: number;
   readonly total429: number;
-  /** Wall clock, epoch milliseconds; 0 for never. So are `changedAt` and `raisedAt`. */
+  /** Wall clock, epoch milliseconds; 0 for never. So are `changedAt`, `raisedAt` and `burstAt`. */
   readonly last429At: number;
-  /** Increases since the last success. */
+  /** Increases in the current burst of 429s; 0 outside of one. */
   readonly consecutive429: number;
   readonly alarm: number;
   /** One of `phases`: whether `learned` is on trial. */
@@ -73,7 +85,10 @@ export interface BackoffState {
   readonly slow429: number;
   /** 1 when the current burst of 429s began at a slower pace. */
   readonly isBurstSlow: number;
-  /** The learned multiplier before the trial, and what it had. */
+  /** When it began, and 1 when it followed another within `repeatedBurstMs`. */
+  readonly burstAt: number;
+  readonly isBurstRepeated: number;
+  /** The learned multiplier before the trial, which may be several raises, and what it had. */
   readonly previousLearned: number;
   readonly previousCalls: number;
   readonly previous429: number;
@@ -100,6 +115,8 @@ export const initialBackoff: BackoffState = {
   slowCalls: 0,
   slow429: 0,
   isBurstSlow: 0,
+  burstAt: 0,
+  isBurstRepeated: 0,
   previousLearned: 1,
   previousCalls: 0,
   previous429: 0,
@@ -133,13 +150,13 @@ export function afterReports(
   const draft: Draft = { ...state };
   expire(draft, nowMs);
   const current = successEpoch === state.epoch ? epochSuccesses : 0;
-  addSuccesses(draft, successes - current);
+  draft.successes += successes - current;
   for (let count = 0; count < current; count++) succeed(draft, nowMs, isAdaptive);
   if (rateLimitedCalls > 0) {
     draft.total429 += rateLimitedCalls;
     draft.last429At = nowMs;
     draft.consecutiveSuccesses = 0;
-    if (isAdaptive) reject(draft, rateLimitedCalls, rateLimitedEpoch === draft.epoch, nowMs);
+    if (isAdaptive) reject(draft, rateLimitedCalls, rateLimitedEpoch === draft.epoch, state.last429At, nowMs);
   }
   return draft;
 }
@@ -166,20 +183,20 @@ function expire(draft: Draft, nowMs: number): void {
   draft.raisedAt = nowMs;
 }
 
-function addSuccesses(draft: Draft, count: number): void {
-  draft.successes += count;
+function lowerAlarm(draft: Draft): void {
   const expected = Math.max(adaptation.toleratedShare, 1.3 * draft.toleratedShare);
   const perSuccess = Math.log((1 - Math.min(0.8, 4 * expected)) / (1 - Math.min(0.5, expected)));
-  draft.alarm = Math.max(0, draft.alarm + count * perSuccess);
+  draft.alarm = Math.max(0, draft.alarm + perSuccess);
 }
 
 /** A success with a grant of the current epoch. */
 function succeed(draft: Draft, nowMs: number, isAdaptive: boolean): void {
-  addSuccesses(draft, 1);
+  draft.successes++;
   draft.consecutiveSuccesses++;
+  lowerAlarm(draft);
   if (!isAdaptive) return;
-  // During a burst the multiplier only spaces attempts until the server accepts again.
-  if (draft.consecutive429 > 1)
+  // During a burst the multiplier only spaces attempts until the server accepts again, which it does now.
+  if (draft.consecutive429 > 0)
     draft.multiplier = Math.min(draft.multiplier, draft.learned * adaptation.increase);
   draft.consecutive429 = 0;
   if (isSlower(draft)) draft.slowCalls++;
@@ -193,68 +210,99 @@ function succeed(draft: Draft, nowMs: number, isAdaptive: boolean): void {
 
 /** Ends a trial, or begins the next probe, once the learned rate has been used for long enough. */
 function judge(draft: Draft, nowMs: number): void {
-  const { firstProbeSuccesses, settlingMs, cleanShare, largestTolerated, unchanged, decrease } = adaptation;
-  if (draft.successes < firstProbeSuccesses || nowMs - draft.changedAt < settlingMs) return;
+  const {
+    firstProbeSuccesses,
+    settlingMs,
+    cleanShare,
+    largestTolerated,
+    unchanged,
+    decrease,
+    unprovenFactor,
+  } = adaptation;
+  const age = nowMs - draft.changedAt;
+  if (draft.successes < firstProbeSuccesses || age < settlingMs) return;
   const [calls, rejected] = totals(draft);
   const share = rejected / calls;
-  const before = draft.previous429 / Math.max(1, draft.previousCalls);
-  const isNoticeable = share > 4 * cleanShare;
-  if (draft.phase === phases.raised && isNoticeable && share >= unchanged * before) {
-    draft.toleratedShare = Math.min(largestTolerated, share);
-    return setLearned(draft, draft.previousLearned, phases.steady, nowMs);
+  const before = previousShare(draft);
+  if (draft.phase === phases.raised) {
+    if (share > cleanShare && share >= unchanged * before) return tolerate(draft, nowMs);
+    // Longer than the time between two bursts of a limit.
+    if (age < 2 * settlingMs) return;
   }
   if (draft.phase === phases.probing) {
     if (share > Math.max(cleanShare, 1.5 * Math.max(before, draft.toleratedShare)))
       return failProbe(draft, nowMs);
     draft.probeSuccesses = firstProbeSuccesses;
-    if (isNoticeable) draft.toleratedShare = Math.min(largestTolerated, share);
+    if (share > 4 * cleanShare) draft.toleratedShare = Math.min(largestTolerated, share);
   }
   draft.phase = phases.steady;
   if (draft.learned === 1) return;
   // Only calls at the learned pace show whether the server accepts it.
   const isProven = draft.full429 <= cleanShare * draft.fullCalls && draft.fullCalls >= draft.probeSuccesses;
-  const enough = (share <= 1.5 * draft.toleratedShare ? 1 : 4) * draft.probeSuccesses;
-  const isIndifferent = draft.successes >= enough && slowerHelps(draft) < 1;
-  if (isProven || isIndifferent)
+  const isUsual = share <= 1.5 * draft.toleratedShare && slowerHelps(draft) < 1;
+  if (isProven || draft.successes >= (isUsual ? 1 : unprovenFactor) * draft.probeSuccesses)
     tryLearned(draft, Math.max(1, draft.learned * decrease), phases.probing, nowMs);
 }
 
-/** At most one of `count` 429s slows down: the others had grants of an older epoch, or of the same burst. */
-function reject(draft: Draft, count: number, isCurrent: boolean, nowMs: number): void {
-  if (draft.consecutive429 === 0) draft.isBurstSlow = isSlower(draft) ? 1 : 0;
-  const slow = draft.isBurstSlow === 1;
-  draft.slowCalls += slow ? count : 0;
-  draft.slow429 += slow ? count : 0;
-  draft.fullCalls += slow ? 0 : count;
-  draft.full429 += slow ? 0 : count;
-  if (isCurrent) {
+/** `last429At`: of the 429 before these. */
+function reject(draft: Draft, count: number, isCurrent: boolean, last429At: number, nowMs: number): void {
+  const isFirst = isCurrent && draft.consecutive429 === 0;
+  if (isFirst) {
+    draft.burstAt = nowMs;
+    draft.isBurstRepeated = nowMs - last429At <= adaptation.repeatedBurstMs ? 1 : 0;
+    draft.isBurstSlow = isSlower(draft) ? 1 : 0;
     draft.alarm += adaptation.alarmPer429;
-    draft.consecutive429++;
-    draft.epoch++;
-    learn(draft, nowMs);
-    const burst = draft.learned * adaptation.increase ** draft.consecutive429;
-    draft.multiplier = Math.min(adaptation.maxMultiplier, Math.max(draft.multiplier, burst));
   }
-  draft.alarm += (isCurrent ? count - 1 : count) * adaptation.alarmPer429;
+  // A burst that changed the learned rate is no evidence about the new one.
+  const isEvidence = isFirst || draft.changedAt < draft.burstAt;
+  if (isEvidence) {
+    const slow = draft.isBurstSlow === 1;
+    draft.slowCalls += slow ? count : 0;
+    draft.slow429 += slow ? count : 0;
+    draft.fullCalls += slow ? 0 : count;
+    draft.full429 += slow ? 0 : count;
+  }
+  if (!isCurrent) return;
+  draft.consecutive429++;
+  draft.epoch++;
+  if (isEvidence) learn(draft, nowMs);
+  const burst = draft.learned * adaptation.increase ** draft.consecutive429;
+  draft.multiplier = Math.min(adaptation.maxMultiplier, Math.max(draft.multiplier, burst));
 }
 
 /** What a 429 with a grant of the current epoch teaches. */
 function learn(draft: Draft, nowMs: number): void {
-  const { alarmAt, evidence, increase, raise, firstProbeSuccesses } = adaptation;
+  const { alarmAt, evidence, increase, raise, firstProbeSuccesses, longBurstMs, largestRaise } = adaptation;
   const [calls, rejected] = totals(draft);
+  const share = rejected / calls;
   const isAlarm = draft.alarm >= alarmAt;
+  const isLong = draft.isBurstRepeated === 1 && nowMs - draft.burstAt > longBurstMs;
   if (draft.phase === phases.probing) {
     const isWorse = moreRejected(rejected, calls, draft.previous429, draft.previousCalls) >= evidence;
-    if (isAlarm || isWorse) failProbe(draft, nowMs);
+    if (isAlarm || isLong || isWorse) failProbe(draft, nowMs);
     return;
   }
+  const isRaised = draft.phase === phases.raised;
   const helps = slowerHelps(draft) >= evidence;
   // 429s keep the multiplier above the learned one.
   const isNeverReached = draft.slowCalls >= 2 * firstProbeSuccesses && draft.fullCalls < draft.slowCalls / 10;
-  const isNew = draft.phase === phases.steady && rejected / calls > 1.5 * draft.toleratedShare;
-  if (!isAlarm && !(isNew && (helps || isNeverReached))) return;
+  const isNew = share > 1.5 * draft.toleratedShare;
+  if (!isAlarm && !(isNew && (isLong || (!isRaised && (helps || isNeverReached))))) return;
   draft.raisedAt = nowMs;
-  tryLearned(draft, draft.learned * (helps ? raise : increase), phases.raised, nowMs);
+  const learned = draft.learned * (helps && !isLong ? raise : increase);
+  if (!isRaised) return tryLearned(draft, learned, phases.raised, nowMs);
+  const isUnchanged = isLong
+    ? learned > draft.previousLearned * largestRaise
+    : calls >= firstProbeSuccesses / 2 && share >= previousShare(draft);
+  if (isUnchanged) tolerate(draft, nowMs);
+  else setLearned(draft, learned, phases.raised, nowMs);
+}
+
+/** A slower rate did not lower the share of 429s: back to the rate before the trial. */
+function tolerate(draft: Draft, nowMs: number): void {
+  const [calls, rejected] = totals(draft);
+  draft.toleratedShare = Math.min(adaptation.largestTolerated, rejected / calls);
+  setLearned(draft, draft.previousLearned, phases.steady, nowMs);
 }
 
 /** The evidence that fewer calls are rejected at a slower pace than at the learned one. */
@@ -267,6 +315,9 @@ const totals = ({ fullCalls, slowCalls, full429, slow429 }: Draft): readonly [nu
   Math.max(1, fullCalls + slowCalls),
   full429 + slow429,
 ];
+
+const previousShare = ({ previous429, previousCalls }: Draft): number =>
+  previous429 / Math.max(1, previousCalls);
 
 function tryLearned(draft: Draft, learned: number, phase: number, nowMs: number): void {
   const [calls, rejected] = totals(draft);

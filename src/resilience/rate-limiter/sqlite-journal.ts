@@ -130,7 +130,7 @@ export class SqliteGrantJournal implements GrantJournal {
     this.#sql.run`UPDATE rate_limit_states SET shifted_ms = ${this.#seenShiftMs} WHERE limiter = ${limiter}`;
     const stored = stateIn(state);
     if (!stored) return;
-    const { pausedUntil, last429At, changedAt, raisedAt, savedAt } = stored;
+    const { pausedUntil, last429At, changedAt, raisedAt, burstAt, savedAt } = stored;
     const moved = (at: number) => (at === 0 ? 0 : at + leftMs);
     this.save({
       ...stored,
@@ -138,6 +138,7 @@ export class SqliteGrantJournal implements GrantJournal {
       last429At: moved(last429At),
       changedAt: moved(changedAt),
       raisedAt: moved(raisedAt),
+      burstAt: moved(burstAt),
       savedAt: moved(savedAt),
     });
   }

@@ -110,60 +110,82 @@ local function fail_probe()
   set_learned(backoff.previousLearned, steady)
 end
 
-local function judge()
-  if backoff.successes < rules.firstProbeSuccesses or wall - backoff.changedAt < rules.settlingMs then return end
+local function previous_share() return backoff.previous429 / math.max(1, backoff.previousCalls) end
+
+local function slower_helps()
+  return more_rejected(backoff.full429, backoff.fullCalls, backoff.slow429, backoff.slowCalls)
+end
+
+local function tolerate()
   local calls, rejected = totals()
-  local share = rejected / calls
-  local before = backoff.previous429 / math.max(1, backoff.previousCalls)
-  local is_noticeable = share > 4 * rules.cleanShare
-  if backoff.phase == raised and is_noticeable and share >= rules.unchanged * before then
-    backoff.toleratedShare = math.min(rules.largestTolerated, share)
-    return set_learned(backoff.previousLearned, steady)
+  backoff.toleratedShare = math.min(rules.largestTolerated, rejected / calls)
+  set_learned(backoff.previousLearned, steady)
+end
+
+local function judge()
+  local age = wall - backoff.changedAt
+  if backoff.successes < rules.firstProbeSuccesses or age < rules.settlingMs then return end
+  local calls, rejected = totals()
+  local share, before = rejected / calls, previous_share()
+  if backoff.phase == raised then
+    if share > rules.cleanShare and share >= rules.unchanged * before then return tolerate() end
+    if age < 2 * rules.settlingMs then return end
   end
   if backoff.phase == probing then
     if share > math.max(rules.cleanShare, 1.5 * math.max(before, backoff.toleratedShare)) then return fail_probe() end
     backoff.probeSuccesses = rules.firstProbeSuccesses
-    if is_noticeable then backoff.toleratedShare = math.min(rules.largestTolerated, share) end
+    if share > 4 * rules.cleanShare then backoff.toleratedShare = math.min(rules.largestTolerated, share) end
   end
   backoff.phase = steady
   if backoff.learned == 1 then return end
   local is_proven = backoff.full429 <= rules.cleanShare * backoff.fullCalls
     and backoff.fullCalls >= backoff.probeSuccesses
-  local enough = (share <= 1.5 * backoff.toleratedShare and 1 or 4) * backoff.probeSuccesses
-  local is_indifferent = backoff.successes >= enough
-    and more_rejected(backoff.full429, backoff.fullCalls, backoff.slow429, backoff.slowCalls) < 1
-  if is_proven or is_indifferent then try_learned(math.max(1, backoff.learned * rules.decrease), probing) end
+  local is_usual = share <= 1.5 * backoff.toleratedShare and slower_helps() < 1
+  if is_proven or backoff.successes >= (is_usual and 1 or rules.unprovenFactor) * backoff.probeSuccesses then
+    try_learned(math.max(1, backoff.learned * rules.decrease), probing)
+  end
 end
 
 local function learn()
   local calls, rejected = totals()
+  local share = rejected / calls
   local is_alarm = backoff.alarm >= rules.alarmAt
+  local is_long = backoff.isBurstRepeated == 1 and wall - backoff.burstAt > rules.longBurstMs
   if backoff.phase == probing then
     local evidence = more_rejected(rejected, calls, backoff.previous429, backoff.previousCalls)
-    if is_alarm or evidence >= rules.evidence then fail_probe() end
+    if is_alarm or is_long or evidence >= rules.evidence then fail_probe() end
     return
   end
-  local helps = more_rejected(backoff.full429, backoff.fullCalls, backoff.slow429, backoff.slowCalls) >= rules.evidence
+  local is_raised = backoff.phase == raised
+  local helps = slower_helps() >= rules.evidence
   local is_never_reached = backoff.slowCalls >= 2 * rules.firstProbeSuccesses
     and backoff.fullCalls < backoff.slowCalls / 10
-  local is_new = backoff.phase == steady and rejected / calls > 1.5 * backoff.toleratedShare
-  if not is_alarm and not (is_new and (helps or is_never_reached)) then return end
+  local is_new = share > 1.5 * backoff.toleratedShare
+  if not is_alarm and not (is_new and (is_long or (not is_raised and (helps or is_never_reached)))) then return end
   backoff.raisedAt = wall
-  try_learned(backoff.learned * (helps and rules.raise or rules.increase), raised)
+  local learned = backoff.learned * (helps and not is_long and rules.raise or rules.increase)
+  if not is_raised then return try_learned(learned, raised) end
+  local is_unchanged
+  if is_long then
+    is_unchanged = learned > backoff.previousLearned * rules.largestRaise
+  else
+    is_unchanged = calls >= rules.firstProbeSuccesses / 2 and share >= previous_share()
+  end
+  if is_unchanged then tolerate() else set_learned(learned, raised) end
 end
 
-local function add_successes(count)
+local function lower_alarm()
   local expected = math.max(rules.toleratedShare, 1.3 * backoff.toleratedShare)
   local per_success = math.log((1 - math.min(0.8, 4 * expected)) / (1 - math.min(0.5, expected)))
-  backoff.successes = backoff.successes + count
-  backoff.alarm = math.max(0, backoff.alarm + count * per_success)
+  backoff.alarm = math.max(0, backoff.alarm + per_success)
 end
 
 local function succeed()
-  add_successes(1)
+  backoff.successes = backoff.successes + 1
   backoff.consecutiveSuccesses = backoff.consecutiveSuccesses + 1
+  lower_alarm()
   if not adaptive then return end
-  if backoff.consecutive429 > 1 then
+  if backoff.consecutive429 > 0 then
     backoff.multiplier = math.min(backoff.multiplier, backoff.learned * rules.increase)
   end
   backoff.consecutive429 = 0
@@ -176,35 +198,40 @@ local function succeed()
   judge()
 end
 
-local function reject(count, is_current)
-  if backoff.consecutive429 == 0 then backoff.isBurstSlow = is_slower() and 1 or 0 end
-  local pace = backoff.isBurstSlow == 1 and 'slow' or 'full'
-  backoff[pace .. 'Calls'] = backoff[pace .. 'Calls'] + count
-  backoff[pace .. '429'] = backoff[pace .. '429'] + count
-  local in_flight = count
-  if is_current then
-    in_flight = in_flight - 1
+local function reject(count, is_current, last_429_at)
+  local is_first = is_current and backoff.consecutive429 == 0
+  if is_first then
+    backoff.burstAt = wall
+    backoff.isBurstRepeated = wall - last_429_at <= rules.repeatedBurstMs and 1 or 0
+    backoff.isBurstSlow = is_slower() and 1 or 0
     backoff.alarm = backoff.alarm + rules.alarmPer429
-    backoff.consecutive429 = backoff.consecutive429 + 1
-    backoff.epoch = backoff.epoch + 1
-    learn()
-    local burst = backoff.learned * rules.increase ^ backoff.consecutive429
-    backoff.multiplier = math.min(rules.maxMultiplier, math.max(backoff.multiplier, burst))
   end
-  backoff.alarm = backoff.alarm + in_flight * rules.alarmPer429
+  local is_evidence = is_first or backoff.changedAt < backoff.burstAt
+  if is_evidence then
+    local pace = backoff.isBurstSlow == 1 and 'slow' or 'full'
+    backoff[pace .. 'Calls'] = backoff[pace .. 'Calls'] + count
+    backoff[pace .. '429'] = backoff[pace .. '429'] + count
+  end
+  if not is_current then return end
+  backoff.consecutive429 = backoff.consecutive429 + 1
+  backoff.epoch = backoff.epoch + 1
+  if is_evidence then learn() end
+  local burst = backoff.learned * rules.increase ^ backoff.consecutive429
+  backoff.multiplier = math.min(rules.maxMultiplier, math.max(backoff.multiplier, burst))
 end
 
 if not adaptive then backoff.multiplier, backoff.learned = 1, 1 end
 expire()
 local current = tonumber(ARGV[6]) == backoff.epoch and tonumber(ARGV[5]) or 0
-add_successes(tonumber(ARGV[4]) - current)
+backoff.successes = backoff.successes + tonumber(ARGV[4]) - current
 for _ = 1, current do succeed() end
 local rejected = tonumber(ARGV[7])
 if rejected > 0 then
+  local last_429_at = backoff.last429At
   backoff.total429 = backoff.total429 + rejected
   backoff.last429At = wall
   backoff.consecutiveSuccesses = 0
-  if adaptive then reject(rejected, tonumber(ARGV[8]) == backoff.epoch) end
+  if adaptive then reject(rejected, tonumber(ARGV[8]) == backoff.epoch, last_429_at) end
 end
 if tonumber(ARGV[9]) > 0 then paused = math.max(paused, now + tonumber(ARGV[9]) * 1000) end
 

@@ -280,8 +280,16 @@ export function describeRateWindowContract(
           epoch = state.epoch;
           return state;
         };
-        for (const rateLimitedCalls of [5, 5]) await report({ rateLimitedCalls, rateLimitedEpoch: epoch });
-        const learned = await report({ successes: 50, epochSuccesses: 50, successEpoch: epoch });
+        const succeeded = (count: number) => ({
+          successes: count,
+          epochSuccesses: count,
+          successEpoch: epoch,
+        });
+        for (let burst = 0; burst < 5; burst++) {
+          await report({ rateLimitedCalls: 5, rateLimitedEpoch: epoch });
+          await report(succeeded(1));
+        }
+        const learned = await report(succeeded(50));
         expect(learned).toMatchObject({ learned: 1.5, multiplier: 1.5 });
         await world.clock.advance(idleMs);
         const caller = world.request(world.limiter(window), 100);

@@ -1,7 +1,7 @@
 // The folders of a folder filter: those named, and all below them if it is recursive.
 import { messageOf } from '../../../core/index.ts';
 import { ExtractionError, FetchError } from '../../errors.ts';
-import { parseBody } from '../../parsing/json.ts';
+import { parseSmallBody } from '../../parsing/json.ts';
 import type { SourceLabels } from '../connect.ts';
 import { unreachable } from '../connect.ts';
 import type { HttpResponse } from '../http-client.ts';
@@ -85,12 +85,15 @@ async function allFolders(deps: FolderDeps): Promise<readonly FolderRow[]> {
   }
 }
 
-/** The only pages that the main thread parses: a few small ones before the run. Fails with a FetchError. */
+/** The only pages that the main thread parses, before the run. Fails with a FetchError, also for one that is too large. */
 function readFolderRows({ bytes, label }: HttpResponse): readonly FolderRow[] {
-  const rows = parseBody(bytes);
+  const rows = parseSmallBody(bytes);
   const ids = Array.isArray(rows) ? rows.map(rowOf) : [undefined];
   if (!ids.every((row) => row !== undefined))
-    throw new FetchError(failureOfKind('malformed', 200), `${label} did not return folders.`);
+    throw new FetchError(
+      failureOfKind('malformed', 200),
+      `${label} did not return a list of folders of up to 4 MB.`,
+    );
   return ids;
 }
 
