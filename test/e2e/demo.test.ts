@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { HeadworksProcess } from '../support/headworks-process.ts';
 import { startHeadworks } from '../support/headworks-process.ts';
-import { openBrowser } from '../support/dashboard-browser.ts';
+import { browserTimeoutMs, openBrowser } from '../support/dashboard-browser.ts';
 import { temporaryFolder } from '../support/services.ts';
 
 interface Ready {
@@ -102,6 +102,7 @@ async function openFlowPage(loginUrl: string): Promise<string> {
   const browser = await openBrowser();
   try {
     const page = await browser.newPage({ viewport: { width: 1440, height: 700 }, colorScheme: 'light' });
+    page.setDefaultTimeout(browserTimeoutMs);
     await page.goto(loginUrl);
     await page.getByText('live', { exact: true }).waitFor();
     await page.getByText('Per-minute figures').waitFor();

@@ -15,12 +15,16 @@ import { openJobQueue } from './jobs-support.ts';
 import { startPrivatePostgres } from '../support/private-servers.ts';
 import { databaseUrl, redisUrl, uniqueName } from '../support/services.ts';
 
-const open = (url: string, schema = 'public') =>
-  openServerDatabase({ url, schema, clock: systemClock, connectTimeoutMs: 1500 });
+/** Longer than any test: only the server that never responds is not waited for. */
+const open = (url: string, schema = 'public', connectTimeoutMs = 60_000) =>
+  openServerDatabase({ url, schema, clock: systemClock, connectTimeoutMs });
 
 /** The error of opening, with the checks that apply to all of them. */
-async function refusal(url: string): Promise<{ code: string; message: string; isRetryable: boolean }> {
-  const outcome = await open(url).then(
+async function refusal(
+  url: string,
+  connectTimeoutMs?: number,
+): Promise<{ code: string; message: string; isRetryable: boolean }> {
+  const outcome = await open(url, 'public', connectTimeoutMs).then(
     async (database) => {
       await database.close();
       throw new Error('It opened.');
@@ -90,7 +94,7 @@ describe('opening a server', () => {
 
   it('times out on a server that never responds', async () => {
     const url = await impostor(() => undefined);
-    expect(await refusal(url)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
+    expect(await refusal(url, 300)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
   });
 
   it('recognizes a Redis and a web server', async () => {

@@ -126,7 +126,7 @@ describe('a server that goes down', () => {
 
   it('is detected when it freezes, and used again when it continues', async () => {
     const server = await startPrivatePostgres();
-    const database = await open({ url: server.url, statementTimeoutMs: 1000, connectTimeoutMs: 500 });
+    const database = await open({ url: server.url, statementTimeoutMs: 5_000, connectTimeoutMs: 5_000 });
     const controller = new AbortController();
     server.pause();
     const waiting = failure(database.query(sql`select 1`, { signal: controller.signal }));
@@ -151,7 +151,7 @@ describe('a server that freezes', () => {
         await transaction.query(sql`insert into kept values (1)`);
         server.pause();
       },
-      { leaseMs: 300 },
+      { leaseMs: 5_000 },
     );
     expect(await failure(committing)).toMatchObject({ code: 'STATE_UNAVAILABLE', isRetryable: true });
     // The only connection is still with the commit: this one needs a new one.

@@ -13,6 +13,7 @@ interface SentSpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
+  readonly kind: number;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly status: { readonly code?: number };
@@ -74,7 +75,14 @@ describe('traces', () => {
       }),
       { role: 'serve', env: { MODEL_API_KEY: 'sk-model' } },
     );
-    const body = { name: 'quick', base_url: models.baseUrl('quick'), env_var: 'MODEL_API_KEY' };
+    const price = { input_per_million: 1, output_per_million: 2 };
+    const body = {
+      name: 'quick',
+      base_url: models.baseUrl('quick'),
+      env_var: 'MODEL_API_KEY',
+      provider: 'mistral',
+      price,
+    };
     await callAsAdmin(server, 'POST', '/api/v1/models', body);
     const response = await fetch(`${server.url}/v1/chat/completions?secret=in-the-query`, {
       method: 'POST',
@@ -86,6 +94,15 @@ describe('traces', () => {
       body: JSON.stringify({ model: 'quick', messages: [{ role: 'user', content: 'a private question' }] }),
     });
     expect(response.status).toBe(200);
+    const messages = [{ role: 'user', content: 'another private question' }];
+    const chat = (model: string, stream: boolean) =>
+      fetch(`${server.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages, stream }),
+      });
+    await (await chat('quick,auto', true)).text();
+    expect((await chat('no/such', false)).status).toBe(404);
     const repair = (await callAsAdmin(server, 'POST', '/api/v1/ledger/repair', {})).body as {
       job_id: string;
     };
@@ -117,12 +134,48 @@ describe('traces', () => {
       'http.route': '/v1/chat/completions',
       'http.response.status_code': 200,
     });
-    const attempt = spans.find((span) => span.name === 'model attempt');
-    expect(attempt).toMatchObject({ traceId, parentSpanId: request?.spanId });
-    expect(factsOf(attempt?.attributes ?? [])).toMatchObject({
-      'headworks.model': 'quick',
-      'headworks.outcome': 'success',
+    const completion = spans.find(({ parentSpanId }) => parentSpanId === request?.spanId);
+    expect(completion).toMatchObject({ traceId, name: 'chat quick' });
+    const usage = {
+      'gen_ai.usage.input_tokens': expect.any(Number) as number,
+      'gen_ai.usage.output_tokens': expect.any(Number) as number,
+      'headworks.cost_usd': expect.any(Number) as number,
+    };
+    expect(factsOf(completion?.attributes ?? [])).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'mistral_ai',
+      'gen_ai.request.model': 'quick',
+      'gen_ai.response.model': 'quick',
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
+      'headworks.request_id': response.headers.get('x-request-id'),
+      'headworks.attempts': 1,
+      ...usage,
     });
+    const attempt = spans.find(({ parentSpanId }) => parentSpanId === completion?.spanId);
+    const client = 3;
+    expect(attempt).toMatchObject({ traceId, name: 'chat quick', kind: client });
+    expect(factsOf(attempt?.attributes ?? [])).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'mistral_ai',
+      'gen_ai.request.model': 'quick',
+      'gen_ai.response.model': 'quick',
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(models.baseUrl('quick')).port),
+      'http.response.status_code': 200,
+      'headworks.model': 'quick',
+      ...usage,
+    });
+    const streamed = spans.filter(({ name }) => name === 'chat quick,auto');
+    expect(streamed).toHaveLength(1);
+    expect(factsOf(streamed[0]?.attributes ?? [])).toMatchObject({
+      'gen_ai.request.model': 'quick,auto',
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
+      'gen_ai.usage.output_tokens': expect.any(Number) as number,
+    });
+    const rejected = spans.find(({ name }) => name === 'chat no/such');
+    expect(factsOf(rejected?.attributes ?? [])).toMatchObject({ 'error.type': 'GATEWAY_MODEL_NOT_FOUND' });
+    const failed = 2;
+    expect(rejected?.status.code).toBe(failed);
     expect(BigInt(attempt?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(
       BigInt(attempt?.startTimeUnixNano ?? 0),
     );

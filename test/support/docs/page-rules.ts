@@ -47,6 +47,8 @@ export const pageRules: Readonly<Record<string, PageRules>> = {
     },
   },
   'docs/guide/knowledge.md': {
+    // Every five minutes it reads all documents again with the simulated model, which finds no Alice.
+    env: { HEADWORKS_KNOWLEDGE_BACKFILL: 'false' },
     before: () => 'mkdir notes && echo "Ann Lee agreed to send the report." > notes/report.txt',
     replace: {
       '/srv/notes': '$PWD/notes',
