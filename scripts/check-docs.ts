@@ -51,8 +51,12 @@ function anchors(text: string): ReadonlySet<string> {
   );
 }
 
+/** Variables of clients of the gateway, which the docs say how to set. */
+const ofOtherPrograms = /^(?:ANTHROPIC|CODEX|OPENAI)_/;
+
 function unknownNames(text: string, facts: DocFacts): readonly string[] {
-  const names = text.replaceAll('\\_', '_').match(upperSnake) ?? [];
+  const inText = text.replaceAll('\\_', '_').match(upperSnake) ?? [];
+  const names = inText.filter((name) => !ofOtherPrograms.test(name));
   const exported = [...text.matchAll(/'(headworks(?:\/[a-z-]+)?)'/g)].map(([, path = '']) => path);
   return [
     ...names

@@ -34,7 +34,12 @@ export async function readDocFacts(): Promise<DocFacts> {
     readonly scripts: Readonly<Record<string, string>>;
     readonly exports: Readonly<Record<string, unknown>>;
   };
-  const sources = globSync(['src/**/*.{ts,sql,lua}', 'scripts/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts']);
+  const sources = globSync([
+    'src/**/*.{ts,sql,lua,json}',
+    'scripts/**/*.ts',
+    'bench/**/*.ts',
+    'examples/**/*.ts',
+  ]);
   const product = sources.filter((file) => !file.endsWith('.test.ts'));
   return {
     command: factsOf(await documentedProgram(), ['-h', '--help', '-V', '--version']),

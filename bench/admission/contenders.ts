@@ -30,7 +30,7 @@ type Semaphore = new (
 ) => { tryAcquire(): Promise<boolean>; release(): Promise<void> };
 
 /** Imported at run time: compared libraries are not dependencies of the package. */
-const semaphoreFile = new URL('../node_modules/redis-semaphore/lib/index.js', import.meta.url).href;
+const semaphoreFile = new URL('../peers/node_modules/redis-semaphore/lib/index.js', import.meta.url).href;
 
 export async function openContenders(url: string, keyPrefix: string): Promise<Contenders> {
   const redis = await connectRedis({ url, keyPrefix });

@@ -1,4 +1,4 @@
-// A minimal proxy in Node: reads the request, forwards it over an undici Pool, returns the response.
+// A minimal proxy in Node: reads the request, forwards it over an undici Pool, returns the response; streams are piped.
 // node bare-proxy.ts PORT UPSTREAM
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -22,9 +22,15 @@ async function forward(path: string, requestBody: Buffer, response: ServerRespon
     headers: { 'content-type': 'application/json' },
     body: requestBody,
   });
+  const type = String(headers['content-type']);
+  if (type === 'text/event-stream') {
+    response.writeHead(statusCode, { 'content-type': type });
+    body.pipe(response);
+    return;
+  }
   const bytes = Buffer.from(await body.arrayBuffer());
   response.writeHead(statusCode, {
-    'content-type': String(headers['content-type']),
+    'content-type': type,
     'content-length': bytes.length,
   });
   response.end(bytes);

@@ -9,18 +9,18 @@ export interface Measured {
   readonly body: string;
 }
 
-const requests = 1_000;
-const windows = 40;
 /** Percentile of the windows: those in which other processes used the caches cost more. */
 const quietPart = 0.05;
 
 /**
- * Microseconds of each server's main thread, a thousand requests each in alternation, so that load of the
+ * Microseconds of each server's main thread per request, so many requests each in alternation, so that load of the
  * machine affects all equally. Undefined on systems other than Linux.
  */
 export async function cpuPerRequest<Name extends string>(
   servers: Readonly<Record<Name, Measured>>,
   connections: number,
+  requests = 1_000,
+  windows = 40,
 ): Promise<Readonly<Record<Name, number>> | undefined> {
   const all = Object.entries<Measured>(servers) as [Name, Measured][];
   const taken = new Map<Name, number[]>(all.map(([name]) => [name, []]));

@@ -13,14 +13,18 @@ export interface Measured {
   readonly body: string;
 }
 
+export interface Turns {
+  readonly path: string;
+  readonly connections: number;
+  readonly turns: number;
+  /** Requests per second, whether or not the earlier ones have ended. Default: each connection its next one at once. */
+  readonly perSecond?: number;
+}
+
 /** Measured in alternation, a second each, so that load of the machine affects all equally; the first second is a warm-up. */
 export async function latencies<Name extends string>(
   targets: Readonly<Record<Name, Measured>>,
-  {
-    path,
-    connections,
-    turns,
-  }: { readonly path: string; readonly connections: number; readonly turns: number },
+  { path, connections, turns, perSecond }: Turns,
 ): Promise<Readonly<Record<Name, Latency>>> {
   const names = Object.keys(targets) as Name[];
   const pools = new Map(names.map((name) => [name, new Pool(targets[name].url, { connections })]));
@@ -28,7 +32,10 @@ export async function latencies<Name extends string>(
   try {
     for (let turn = 0; turn <= turns; turn++)
       for (const [name, pool] of pools) {
-        const times = await oneSecond(pool, path, targets[name], connections);
+        const times =
+          perSecond === undefined
+            ? await oneSecond(pool, path, targets[name], connections)
+            : await pacedSecond(pool, path, targets[name], perSecond);
         if (turn > 0) taken.get(name)?.push(...times);
       }
   } finally {
@@ -43,28 +50,48 @@ export async function latencies<Name extends string>(
 async function oneSecond(
   pool: Pool,
   path: string,
-  { headers, body }: Measured,
+  target: Measured,
   connections: number,
-): Promise<number[]> {
+): Promise<readonly number[]> {
   const times: number[] = [];
   const endsAt = performance.now() + 1_000;
   const caller = async (): Promise<void> => {
-    while (performance.now() < endsAt) {
-      const sentAt = performance.now();
-      const answer = await pool.request({
-        method: 'POST',
-        path,
-        headers: { 'content-type': 'application/json', ...headers },
-        body,
-      });
-      await answer.body.dump();
-      if (answer.statusCode !== 200)
-        throw new Error(`The response to a request had status ${answer.statusCode}.`);
-      times.push(performance.now() - sentAt);
-    }
+    while (performance.now() < endsAt) times.push(await oneRequest(pool, path, target));
   };
   await Promise.all(Array.from({ length: connections }, caller));
   return times;
+}
+
+/** Every millisecond as many as are due by then: a late timer is made up for. */
+async function pacedSecond(
+  pool: Pool,
+  path: string,
+  target: Measured,
+  perSecond: number,
+): Promise<readonly number[]> {
+  const running: Promise<number>[] = [];
+  const startedAt = performance.now();
+  while (running.length < perSecond) {
+    const due = Math.min(perSecond, ((performance.now() - startedAt) * perSecond) / 1_000);
+    while (running.length < due) running.push(oneRequest(pool, path, target));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return Promise.all(running);
+}
+
+/** Milliseconds. */
+async function oneRequest(pool: Pool, path: string, { headers, body }: Measured): Promise<number> {
+  const sentAt = performance.now();
+  const answer = await pool.request({
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+  await answer.body.dump();
+  if (answer.statusCode !== 200)
+    throw new Error(`The response to a request had status ${answer.statusCode}.`);
+  return performance.now() - sentAt;
 }
 
 function percentiles(times: readonly number[]): Latency {

@@ -21,7 +21,7 @@ type Autocannon = (options: object) => Promise<{
 }>;
 
 /** Imported at run time: compared programs have no types and are not dependencies of the package. */
-const loader = new URL('../node_modules/autocannon/autocannon.js', import.meta.url).href;
+const loader = new URL('../peers/node_modules/autocannon/autocannon.js', import.meta.url).href;
 
 export async function load(
   url: string,

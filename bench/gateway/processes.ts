@@ -95,7 +95,7 @@ export const headworks = async (folder: string, token: string): Promise<Running>
   );
 };
 
-const portkeyFile = here('../node_modules/@portkey-ai/gateway/build/start-server.js');
+const portkeyFile = here('../peers/node_modules/@portkey-ai/gateway/build/start-server.js');
 
 export const portkey = async (): Promise<Running> => {
   const port = await freePort();

@@ -1,5 +1,5 @@
-// The founding document's endpoint for one prompt, and OpenAI's API, as far as our documentation needs it. Bodies are passed through as bytes and not checked against these
-// schemas: gateway/dialects parses them.
+// The founding document's endpoint for one prompt, and the APIs of OpenAI and Anthropic, as far as our documentation needs
+// them. Bodies are not checked against these schemas: gateway/dialects parses them.
 import { z } from 'zod';
 import { operation } from './operation.ts';
 import { count, ErrorResponse } from './fields.ts';
@@ -49,6 +49,50 @@ const EmbeddingsResponse = z
   .looseObject({ data: z.array(z.looseObject({ index: z.number() })).describe('One vector per input.') })
   .meta({ id: 'EmbeddingsResponse', description: "The model's response unchanged." });
 
+const ResponsesRequest = z
+  .looseObject({
+    model,
+    input: z
+      .union([z.string(), z.array(z.looseObject({}))])
+      .optional()
+      .describe('A text, or the items of the conversation.'),
+    stream: z.boolean().optional().describe('Send the response as server-sent events. Default: false.'),
+    previous_response_id: z
+      .string()
+      .nullish()
+      .describe('Continue after this response, which was created here with the same key.'),
+    store: z.boolean().nullish().describe('Keep the response for later requests. Default: true.'),
+  })
+  .meta({ id: 'ResponsesRequest', description: "OpenAI's Responses request." });
+
+const ResponsesResponse = z
+  .looseObject({ id: z.string(), output: z.array(z.looseObject({ type: z.string() })) })
+  .meta({ id: 'ResponsesResponse', description: 'A response, or with `stream` its server-sent events.' });
+
+const MessagesRequest = z
+  .looseObject({
+    model,
+    messages: z
+      .array(z.looseObject({ role: z.string() }))
+      .min(1)
+      .describe('The conversation.'),
+    max_tokens: z.number().int().optional().describe('Longest completion.'),
+    stream: z.boolean().optional().describe('Send the message as server-sent events. Default: false.'),
+  })
+  .meta({ id: 'MessagesRequest', description: "Anthropic's Messages request." });
+
+const MessagesResponse = z
+  .looseObject({ id: z.string(), content: z.array(z.looseObject({ type: z.string() })) })
+  .meta({ id: 'MessagesResponse', description: 'A message, or with `stream` its server-sent events.' });
+
+const CompletionsRequest = z
+  .looseObject({
+    model,
+    prompt: z.union([z.string(), z.array(z.unknown())]).describe('The text to continue.'),
+    stream: z.boolean().optional().describe('Send the completion as server-sent events. Default: false.'),
+  })
+  .meta({ id: 'CompletionsRequest', description: "OpenAI's legacy completion request." });
+
 const OpenAiModel = z
   .object({
     id: z.string(),
@@ -96,6 +140,15 @@ const OpenAiError = z
       headworks_code: z.string().describe('Our own code, as everywhere else in this API.'),
       request_id: z.string(),
       retry_after_seconds: z.number().optional().describe('Seconds until a retry can succeed.'),
+      limit: z
+        .object({
+          name: z.string().describe('`requests_per_minute`, `tokens_per_day` or `usd_per_day`.'),
+          value: z.number(),
+          used: z.number(),
+          resets_at: z.iso.datetime().describe('When a request is accepted again.'),
+        })
+        .optional()
+        .describe('The limit of the gateway key that was reached.'),
       models: z
         .array(triedModel)
         .optional()
@@ -103,6 +156,18 @@ const OpenAiError = z
     }),
   })
   .meta({ id: 'OpenAiError', description: "Why the request failed, in OpenAI's format." });
+
+const AnthropicError = z
+  .object({
+    type: z.literal('error'),
+    error: z.looseObject({
+      type: z.string().describe("Anthropic's type of the error."),
+      message: z.string(),
+      headworks_code: z.string().describe('Our own code, as everywhere else in this API.'),
+    }),
+    request_id: z.string(),
+  })
+  .meta({ id: 'AnthropicError', description: "Why the request failed, in Anthropic's format." });
 
 /** No audit row per completion: attempts and usage record them. */
 const completion = {
@@ -117,8 +182,16 @@ const completion = {
 const responseHeaders =
   'The headers `x-headworks-model`, `x-headworks-provider`, `x-headworks-attempts` and `x-headworks-fallback` name the model that responded.';
 
-/** For unmodified clients of OpenAI: they are the typed client of these operations. */
-export const openAiApi = {
+const storedId = z.object({ id: z.string().min(1).max(200).describe('Id of the response.') });
+
+const anthropicErrors = { '4xx': AnthropicError, '5xx': AnthropicError } as const;
+
+const translated =
+  'A model whose provider has this API gets the request unchanged; for others it is translated, and what only ' +
+  'this API has is rejected with 400 and its name.';
+
+/** For unmodified clients of OpenAI and Anthropic: they are the typed clients of these operations. */
+export const completionsApi = {
   chat: operation('POST /v1/chat/completions', {
     ...completion,
     id: 'openai.create-chat-completion',
@@ -138,6 +211,63 @@ export const openAiApi = {
     body: EmbeddingsRequest,
     output: EmbeddingsResponse,
   }),
+  responses: operation('POST /v1/responses', {
+    ...completion,
+    id: 'openai.create-response',
+    summary: "Create a response in OpenAI's Responses API, optionally streamed",
+    description: `${translated} ${responseHeaders}`,
+    body: ResponsesRequest,
+    output: ResponsesResponse,
+  }),
+  getResponse: operation('GET /v1/responses/:id', {
+    id: 'openai.get-response',
+    summary: 'Get a stored response',
+    access: 'gateway',
+    params: storedId,
+    output: ResponsesResponse,
+    errors: completion.errors,
+  }),
+  deleteResponse: operation('DELETE /v1/responses/:id', {
+    id: 'openai.delete-response',
+    summary: 'Delete a stored response',
+    access: 'gateway',
+    audit: false,
+    params: storedId,
+    output: z
+      .object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })
+      .meta({ id: 'DeletedResponse' }),
+    errors: completion.errors,
+  }),
+  messages: operation('POST /v1/messages', {
+    ...completion,
+    id: 'anthropic.create-message',
+    summary: "Create a message in Anthropic's Messages API, optionally streamed",
+    description: `${translated} ${responseHeaders}`,
+    body: MessagesRequest,
+    output: MessagesResponse,
+    errors: anthropicErrors,
+  }),
+  countTokens: operation('POST /v1/messages/count_tokens', {
+    ...completion,
+    id: 'anthropic.count-tokens',
+    summary: 'Count the tokens of a message',
+    description:
+      'By the provider where it has the Messages API; otherwise an estimate, with the header ' +
+      '`x-headworks-estimated: true`.',
+    body: MessagesRequest,
+    output: z
+      .object({ input_tokens: count.describe('Tokens of messages, system prompt and tools.') })
+      .meta({ id: 'TokenCount' }),
+    errors: anthropicErrors,
+  }),
+  completions: operation('POST /v1/completions', {
+    ...completion,
+    id: 'openai.create-completion',
+    summary: "Create a completion in OpenAI's legacy API, optionally streamed",
+    description: `${translated} ${responseHeaders}`,
+    body: CompletionsRequest,
+    output: ChatResponse,
+  }),
   models: operation('GET /v1/models', {
     id: 'openai.list-models',
     summary: 'List callable models: active ones with a key, and "auto"',
@@ -152,6 +282,29 @@ export const openAiApi = {
     output: OpenAiModel,
     errors: completion.errors,
   }),
+} as const;
+
+const passThrough = <Endpoint extends string>(endpoint: Endpoint, summary: string) =>
+  operation(`POST /v1/${endpoint}`, {
+    ...completion,
+    id: `openai.${endpoint.replace('/', '-')}`,
+    summary,
+    description:
+      'Served by models that declare it in `capabilities.endpoints`. The body, JSON or multipart/form-data, and the ' +
+      `response pass through, except for \`model\`. ${responseHeaders}`,
+    body: z.looseObject({ model }),
+    output: z.unknown(),
+  });
+
+/** Endpoints that pass through, by their path below /v1. */
+export const passThroughApi = {
+  rerank: passThrough('rerank', 'Rank documents by their relevance for a query'),
+  moderations: passThrough('moderations', 'Classify text and images by a content policy'),
+  'images/generations': passThrough('images/generations', 'Create images from a text'),
+  'images/edits': passThrough('images/edits', 'Edit images'),
+  'audio/speech': passThrough('audio/speech', 'Create speech from a text'),
+  'audio/transcriptions': passThrough('audio/transcriptions', 'Transcribe speech'),
+  'audio/translations': passThrough('audio/translations', 'Translate speech to English text'),
 } as const;
 
 export const PromptExhausted = z

@@ -3,6 +3,10 @@ import { z } from 'zod';
 import { count, id, instant } from './fields.ts';
 import { operation } from './operation.ts';
 
+const requestsPerMinute = z.number().int().min(1).max(1_000_000);
+const tokensPerDay = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+const usdPerDay = z.number().min(0.0001).max(1_000_000_000);
+
 export const GatewayKey = z
   .object({
     id,
@@ -11,10 +15,28 @@ export const GatewayKey = z
     created_at: instant,
     expires_at: instant.nullable().describe('Null: it does not expire.'),
     revoked_at: instant.nullable().describe('Null: not revoked.'),
-    daily_token_cap: count.nullable().describe('Tokens per day, UTC; null: unlimited.'),
+    requests_per_minute: count.nullable().describe('Requests in any 60 seconds; null: unlimited.'),
+    tokens_per_day: count.nullable().describe('Tokens per day, UTC; null: unlimited.'),
+    usd_per_day: z
+      .number()
+      .nullable()
+      .describe('US dollars per day, UTC, at the prices of the models; null: unlimited.'),
   })
   .meta({ id: 'GatewayKey', description: 'A gateway key, without the key itself.' });
 export type GatewayKey = z.infer<typeof GatewayKey>;
+
+const callers = '`admin`, `probe`, `key:` and the id of a key, or `org:` and the id of an organization';
+const caller = z.string().describe(`Who sent it: ${callers}.`);
+
+const usageFields = {
+  requests: z.number(),
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+  cost_usd: z.number().nullable().describe('US dollars of the requests whose cost is known; null: of none.'),
+  unpriced_requests: z
+    .number()
+    .describe('Requests whose cost is unknown: their model has no price, or its endpoint no usage.'),
+};
 
 export const keysApi = {
   list: operation('GET /api/v1/keys', {
@@ -22,7 +44,14 @@ export const keysApi = {
     summary: 'List gateway keys, revoked and expired ones included',
     output: z
       .object({
-        keys: z.array(GatewayKey.extend({ tokens_today: count.describe('Tokens used today, UTC.') })),
+        keys: z.array(
+          GatewayKey.extend({
+            tokens_today: count.describe('Tokens used today, UTC.'),
+            usd_today: z
+              .number()
+              .describe('US dollars used today, UTC, by requests to models that have a price.'),
+          }),
+        ),
       })
       .meta({ id: 'GatewayKeys' }),
   }),
@@ -34,19 +63,36 @@ export const keysApi = {
       .strictObject({
         name: z.string().trim().min(1).max(100).describe('Purpose of the key.'),
         expires_at: instant.optional().describe('Default: it does not expire.'),
-        daily_token_cap: z
-          .number()
-          .int()
-          .min(1)
-          .max(Number.MAX_SAFE_INTEGER)
+        requests_per_minute: requestsPerMinute
           .optional()
-          .describe('Tokens per day, UTC; default: unlimited.'),
+          .describe('Requests in any 60 seconds; default: unlimited.'),
+        tokens_per_day: tokensPerDay.optional().describe('Tokens per day, UTC; default: unlimited.'),
+        usd_per_day: usdPerDay
+          .optional()
+          .describe('US dollars per day, UTC, at the prices of the models; default: unlimited.'),
       })
       .meta({ id: 'GatewayKeyRequest' }),
     status: 201,
     output: GatewayKey.extend({ key: z.string().describe('The key itself; returned only here.') }).meta({
       id: 'NewGatewayKey',
     }),
+  }),
+
+  update: operation('PATCH /api/v1/keys/:id', {
+    id: 'keys.update',
+    summary: 'Change the limits of a gateway key; those that are not given stay as they are',
+    body: z
+      .strictObject({
+        requests_per_minute: requestsPerMinute
+          .nullable()
+          .optional()
+          .describe('Requests in any 60 seconds; null: unlimited.'),
+        tokens_per_day: tokensPerDay.nullable().optional().describe('Tokens per day, UTC; null: unlimited.'),
+        usd_per_day: usdPerDay.nullable().optional().describe('US dollars per day, UTC; null: unlimited.'),
+      })
+      .refine((body) => Object.keys(body).length > 0, 'give at least one limit')
+      .meta({ id: 'GatewayKeyLimits' }),
+    output: GatewayKey,
   }),
 
   revoke: operation('DELETE /api/v1/keys/:id', {
@@ -58,28 +104,24 @@ export const keysApi = {
   listUsage: operation('GET /api/v1/usage', {
     id: 'usage.list',
     tag: 'keys',
-    summary: 'List requests and tokens by day, caller and model',
+    summary: 'List requests, tokens and cost by day, caller and model',
     query: z.strictObject({
       from_day: z.iso.date().optional().describe('First day, UTC; default: today.'),
-      caller: z
-        .string()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('Only usage of this caller: `admin`, `probe`, or `key:` and the id of a key.'),
+      caller: z.string().min(1).max(200).optional().describe(`Only usage of this caller: ${callers}.`),
     }),
     output: z
       .object({
         usage: z.array(
           z.object({
             day: z.string().describe('Day in UTC, like 2026-03-01.'),
-            caller: z.string().describe('`admin`, `probe`, or `key:` and the id of a key.'),
+            caller,
             model: z.string(),
-            requests: z.number(),
-            prompt_tokens: z.number(),
-            completion_tokens: z.number(),
+            ...usageFields,
           }),
         ),
+        totals: z
+          .array(z.object({ caller, ...usageFields }))
+          .describe('Sums over all days and models, by caller.'),
       })
       .meta({ id: 'Usage' }),
   }),

@@ -1,6 +1,6 @@
 // Models and how they perform. Field names and paths are those of the founding document.
 import { z } from 'zod';
-import { count, instant, queryFlag } from './fields.ts';
+import { after, count, id, instant, next, pageSize, queryFlag } from './fields.ts';
 import type { OutputOf } from './operation.ts';
 import { operation } from './operation.ts';
 
@@ -9,13 +9,58 @@ const capabilities = z.strictObject({
   tools: z.boolean().describe('Accepts tools and tool calls.'),
   json: z.boolean().describe('Accepts `response_format` for JSON.'),
   vision: z.boolean().describe('Accepts images.'),
+  reasoning: z.boolean().describe('Accepts the fields that control reasoning.'),
   embeddings: z.boolean().describe('Creates embeddings instead of completions.'),
+  endpoints: z
+    .array(
+      z.enum([
+        'rerank',
+        'moderations',
+        'images/generations',
+        'images/edits',
+        'audio/speech',
+        'audio/transcriptions',
+        'audio/translations',
+      ]),
+    )
+    .describe('Further endpoints below /v1 that it serves instead of completions.'),
   context_tokens: z
     .number()
     .int()
     .min(1)
     .nullable()
     .describe('Prompt and completion together; null: unknown.'),
+  max_output_tokens: z.number().int().min(1).nullable().describe('Longest completion; null: unknown.'),
+});
+
+const apis = z
+  .array(z.enum(['chat', 'responses', 'messages', 'gemini', 'completions']))
+  .describe(
+    'APIs of its server: a request in one of them passes through, others are translated to the first.',
+  );
+const keyHeader = z.enum(['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']);
+
+const dollars = z.number().meta({ minimum: 0 });
+const seconds = z.number().meta({ minimum: 0.1 });
+
+const price = z
+  .strictObject({
+    input_per_million: dollars.describe('US dollars per million prompt tokens.'),
+    output_per_million: dollars.describe('US dollars per million completion tokens.'),
+    cache_read_per_million: dollars
+      .optional()
+      .describe('The same for prompt tokens read from the cache. Default: as other prompt tokens.'),
+    cache_write_per_million: dollars
+      .optional()
+      .describe('The same for prompt tokens written to the cache. Default: as other prompt tokens.'),
+  })
+  .nullable();
+
+const timeouts = z.strictObject({
+  connect_seconds: seconds.optional().describe('Timeout for the connection, in seconds.'),
+  first_token_seconds: seconds.optional().describe('Timeout for the first content of a stream, in seconds.'),
+  response_seconds: seconds.optional().describe('Timeout for a whole response, in seconds.'),
+  idle_seconds: seconds.optional().describe('Timeout between two chunks of a response, in seconds.'),
 });
 
 const quotasOf = <Count extends z.ZodType>(limit: Count) =>
@@ -36,13 +81,24 @@ export const Model = z
     name: z.string().describe('Name that callers use.'),
     provider: z.string(),
     api_endpoint: z.string().describe('URL that requests are sent to.'),
+    apis,
     upstream_model: z.string().describe('Name of the model at the provider.'),
     env_var: z.string().nullable().describe('Environment variable that holds its key; null: it needs none.'),
+    key_header: keyHeader.describe('Header for its key.'),
     is_local: z.boolean().describe('It runs on this machine or network and gets no automatic cooldowns.'),
-    origin: z.enum(['built-in', 'config', 'custom']).describe('`custom`: created over this API.'),
+    origin: z
+      .enum(['built-in', 'config', 'custom', 'discovered'])
+      .describe("`custom`: created over this API; `discovered`: from its provider's list."),
     capabilities: capabilities.describe('What the model supports.'),
     quotas: quotasOf(z.number().int().min(1).optional()).describe('Limits of one key; default: unlimited.'),
-    is_active: z.boolean().describe('False: disabled by an operator.'),
+    price: price.describe('US dollars per million tokens; null: unknown.'),
+    timeouts: timeouts.describe("Its own timeouts instead of the gateway's."),
+    is_active: z.boolean().describe('False: disabled by an operator, or retired.'),
+    retired_at: instant
+      .nullable()
+      .describe(
+        "When it was retired, because its provider's list no longer has it; null: it is not retired.",
+      ),
     is_configured: z.boolean().describe('Its key is set, or it needs none.'),
     key_count: count.describe('Number of keys that requests are distributed over.'),
     key_source: z
@@ -54,7 +110,7 @@ export const Model = z
       .nullable()
       .describe('Environment variables to set before it can be called; null when it is configured.'),
     state: z
-      .enum(['disabled', 'no-key', 'cooling-down', 'quota-exhausted', 'failing', 'available'])
+      .enum(['retired', 'disabled', 'no-key', 'cooling-down', 'quota-exhausted', 'failing', 'available'])
       .describe('`failing`: most of its last calls failed; it is still called, after others.'),
     health: z
       .object({
@@ -87,7 +143,9 @@ export const Model = z
             .describe('A failure class, `quota` (also when only our own count is exhausted) or `manual`.'),
           source: z
             .string()
-            .describe('Where the duration came from: a header, the body, `default`, `quota` or `admin`.'),
+            .describe(
+              'Where the duration came from: a header, the body, `default`, `rejections`, `quota` or `admin`.',
+            ),
           reason: z.string().nullable().describe('As given with the cooldown; null: none was given.'),
         }),
       )
@@ -147,14 +205,21 @@ export const ModelRequest = z.strictObject({
       'Environment variable that holds its key; the key itself is never stored. Its name must end in _API_KEY or ' +
         '_API_TOKEN, or be one of a built-in provider.',
     ),
+  apis: apis.optional(),
+  key_header: keyHeader
+    .optional()
+    .describe('Header for its key. Default: where the first of its APIs expects it.'),
   capabilities: capabilities
     .extend({
       context_tokens: givenCount.nullable().describe('Prompt and completion together; default: unknown.'),
+      max_output_tokens: givenCount.nullable().describe('Longest completion; default: unknown.'),
     })
     .partial()
     .optional()
     .describe('What the model supports.'),
   quotas: quotasOf(givenCount.optional()).optional().describe('Limits of one key; default: unlimited.'),
+  price: price.optional().describe('US dollars per million tokens; default: unknown.'),
+  timeouts: timeouts.optional().describe("Its own timeouts instead of the gateway's."),
 });
 
 /** 31 days, in seconds. */
@@ -166,7 +231,12 @@ const outcomes = {
   successes: count.describe('Successful requests.'),
   average_seconds: z.number().describe('Average duration of successful attempts, in seconds.'),
 };
-const tally = z.object(outcomes);
+const tally = z.object({
+  ...outcomes,
+  typical_seconds: z
+    .number()
+    .describe('Average time of successful attempts for up to 200 completion tokens, which the score uses.'),
+});
 
 const responseTimeQuery = z.object({
   response_time: z.coerce
@@ -176,6 +246,34 @@ const responseTimeQuery = z.object({
     .optional()
     .describe('Duration of the attempt in seconds. Without it the average stays unchanged.'),
 });
+
+const provider = z.string().min(1).max(100);
+
+export const Discovery = z
+  .object({
+    id: id.describe('Of a dry run: not stored.'),
+    at: instant,
+    provider: z.string(),
+    trigger: z.enum(['schedule', 'manual', 'repair']).describe('What started it.'),
+    outcome: z
+      .enum(['completed', 'empty', 'failed'])
+      .describe('`empty`: the list has no usable model. Neither that nor a failure retires any.'),
+    message: z.string().nullable().describe('Why it failed; null otherwise.'),
+    listed: count.describe('Chat and embedding models in the list.'),
+    changes: z
+      .array(
+        z.object({
+          model: z.string().describe('Name of the model.'),
+          change: z
+            .enum(['added', 'changed', 'missing', 'retired', 'returned'])
+            .describe('`missing`: not listed for the first time; the second time in a row it is retired.'),
+          detail: z.string().describe('What changed, or why.'),
+        }),
+      )
+      .describe('What the list changed.'),
+  })
+  .meta({ id: 'Discovery', description: "One reading of a provider's list of models." });
+export type Discovery = z.infer<typeof Discovery>;
 
 export const modelsApi = {
   list: operation('GET /api/v1/models', {
@@ -308,6 +406,10 @@ export const modelsApi = {
               outcome: z.string().describe('`success`, or the class of the failure.'),
               status: z.number().nullable().describe('HTTP status of the provider; null: no response.'),
               duration_ms: z.number(),
+              first_token_ms: z
+                .number()
+                .nullable()
+                .describe('Time to the first content of a stream; null: a whole response, or no content.'),
               prompt_tokens: z.number(),
               completion_tokens: z.number(),
               caller: z.string().describe('`admin`, or `key:` and the id of a gateway key.'),
@@ -374,6 +476,38 @@ export const modelsApi = {
         ),
       })
       .meta({ id: 'Probes' }),
+  }),
+
+  discover: operation('POST /api/v1/models/discover', {
+    id: 'models.discover',
+    summary: 'Read the lists of models of configured providers now',
+    description:
+      'Adds new models, takes over sizes and prices, and retires what two lists in a row do not have. Models that were ' +
+      'configured or created are never changed. An unknown provider is a 404; one without a key or a list a 400.',
+    isStream: true,
+    body: z
+      .strictObject({
+        provider: provider.optional().describe('Only this provider; default: every one that has a key.'),
+        dry_run: z.boolean().optional().describe('True reports what would change and changes nothing.'),
+      })
+      .optional(),
+    output: z
+      .object({
+        dry_run: z.boolean(),
+        discoveries: z.array(Discovery).describe('One per provider; empty: no provider has a key.'),
+      })
+      .meta({ id: 'DiscoveryReport' }),
+  }),
+
+  listDiscoveries: operation('GET /api/v1/models/discoveries', {
+    id: 'models.list-discoveries',
+    summary: 'List readings of the lists of models, newest first',
+    query: z.strictObject({
+      provider: provider.optional().describe('Only of this provider.'),
+      limit: pageSize(500, 50),
+      after,
+    }),
+    output: z.object({ discoveries: z.array(Discovery), next }).meta({ id: 'Discoveries' }),
   }),
 } as const;
 

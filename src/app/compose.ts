@@ -148,6 +148,7 @@ export async function openDomains(
     stores,
     options: config.gateway,
     env,
+    tracer,
     ledger: recorder,
     probesModels: isLongRunning,
     onModelRecovered: () => requestRepairs(jobs, [modelFailingKind]),

@@ -270,9 +270,28 @@ export const retentionOptions = defineOptions({
     attemptsDays: days(
       90,
       'HEADWORKS_RETENTION_ATTEMPTS_DAYS',
-      'Calls to AI models, the basis of model scores.',
+      'Calls to AI models, the basis of model scores and of the log of requests.',
     ),
-    usageDays: days(400, 'HEADWORKS_RETENTION_USAGE_DAYS', 'Daily token usage.'),
+    requestContentDays: days(
+      7,
+      'HEADWORKS_RETENTION_REQUEST_CONTENT_DAYS',
+      'Bodies of logged requests; there are none unless gateway.logContent is set.',
+    ),
+    responsesDays: days(
+      30,
+      'HEADWORKS_RETENTION_RESPONSES_DAYS',
+      'Responses of /v1/responses, for previous_response_id.',
+    ),
+    discoveriesDays: days(
+      365,
+      'HEADWORKS_RETENTION_DISCOVERIES_DAYS',
+      "Readings of providers' lists of models.",
+    ),
+    usageDays: days(
+      400,
+      'HEADWORKS_RETENTION_USAGE_DAYS',
+      'Daily usage of AI models: requests, tokens and cost.',
+    ),
     executionsDays: days(
       30,
       'HEADWORKS_RETENTION_EXECUTIONS_DAYS',

@@ -114,7 +114,7 @@ async function start(
     closing,
   );
   const activity = new Activity(systemClock);
-  closing.defer(telemetry.events.listen(activity.take));
+  closing.defer(telemetry.events.listen(activity.take, activity.isCounted));
   const alerts = new AlertMonitor({ ...telemetry, clock: systemClock });
   const readiness = new Readiness({ ...stores, alerts: () => alerts.firing() });
   const presence = new Presence();
@@ -222,7 +222,12 @@ const urgentEvents: ReadonlySet<string> = new Set([
 
 function startAlerts(alerts: AlertMonitor, { events }: Telemetry, closing: AsyncDisposableStack): void {
   closing.defer(alerts.start());
-  closing.defer(events.listen(({ name }) => urgentEvents.has(name) && alerts.evaluateSoon()));
+  closing.defer(
+    events.listen(
+      () => alerts.evaluateSoon(),
+      (name) => urgentEvents.has(name),
+    ),
+  );
 }
 
 function serverSettings({ server }: Config) {

@@ -3,7 +3,6 @@ import { resolveConfig } from '../config/index.ts';
 import type { Tracer } from '../core/index.ts';
 import { EventBus, noTracer, silentLog } from '../core/index.ts';
 import { extractionEvents } from '../extraction/events.ts';
-import { gatewayEvents } from '../gateway/events.ts';
 import { admissionEvents } from '../tenancy/events.ts';
 import { openTracer, pairs, traceEvents, tracingWarnings } from '../platform/telemetry/tracing.ts';
 
@@ -94,42 +93,12 @@ function recording() {
 }
 
 describe('traceEvents', () => {
-  it('creates a span of a model attempt: its ids and numbers, and whether it failed', () => {
-    const bus = new EventBus(gatewayEvents, () => 0);
-    const { spans, tracer } = recording();
-    const stop = traceEvents(bus, tracer);
-    const attempt = {
-      requestId: 'r-1',
-      model: 'a',
-      status: null,
-      durationMs: 12,
-      promptTokens: 3,
-      completionTokens: 4,
-      isStale: false,
-    };
-    bus.emit('gateway:attempt-finished', { ...attempt, outcome: 'success' });
-    bus.emit('gateway:attempt-finished', { ...attempt, outcome: 'rate-limit' });
-    const facts = {
-      'headworks.request_id': 'r-1',
-      'headworks.model': 'a',
-      'headworks.prompt_tokens': 3,
-      'headworks.completion_tokens': 4,
-    };
-    expect(spans).toEqual([
-      ['model attempt', { ...facts, 'headworks.outcome': 'success' }, 12, false],
-      ['model attempt', { ...facts, 'headworks.outcome': 'rate-limit' }, 12, true],
-    ]);
-    stop();
-    bus.emit('gateway:models-exhausted', { requestId: 'r-1', code: 'X', tried: 1 });
-    expect(spans).toHaveLength(2);
-  });
-
   it('creates a span of an admission decision, and of a source call', () => {
     const { spans, tracer } = recording();
     const admission = new EventBus(admissionEvents, () => 0);
     const extraction = new EventBus(extractionEvents, () => 0);
     traceEvents(admission, tracer);
-    traceEvents(extraction, tracer);
+    const stop = traceEvents(extraction, tracer);
     admission.emit('admission:request-admitted', {
       organizationId: 'org_x',
       executionId: 'e',
@@ -146,5 +115,8 @@ describe('traceEvents', () => {
       ['source call', { 'headworks.type': 'looks' }, 5, false],
       ['source call', { 'headworks.outcome': 'server' }, 6, true],
     ]);
+    stop();
+    extraction.emit('extraction:call', { session: 's', type: 'looks', outcome: 'responded', durationMs: 5 });
+    expect(spans).toHaveLength(3);
   });
 });

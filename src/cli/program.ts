@@ -46,7 +46,14 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandEntr
   'AI gateway:': {
     prompt: ['send a prompt to the best available model', () => import('./commands/prompt.ts')],
     models: ['manage models, their cooldowns and scores', () => import('./commands/models.ts')],
-    keys: ['manage gateway keys and show their usage', () => import('./commands/keys.ts')],
+    keys: [
+      'manage gateway keys and their limits, and show usage and cost',
+      () => import('./commands/keys.ts'),
+    ],
+    requests: [
+      'list requests to models with their attempts and cost',
+      () => import('./commands/requests.ts'),
+    ],
   },
   'Organizations (multi-tenancy):': {
     organizations: ['manage organizations and their API keys', () => import('./commands/organizations.ts')],

@@ -1,5 +1,6 @@
 // The in-process client: JSON formats and embeddings.
 import { VirtualClock } from '../../test/support/core/virtual-clock.ts';
+import { modelOf } from '../../test/support/gateway/routing-world.ts';
 import { describe, expect, it } from 'vitest';
 import { GatewayClient } from './client.ts';
 import { textOf } from './dialects/wire.ts';
@@ -21,6 +22,7 @@ function setUp(errorFor: (format: string) => GatewayError | null) {
     clock,
     defaults: { deadlineMs: 1_000, waitMs: 1_000 },
     models: { list: () => [] },
+    aliases: new Map(),
     complete: async (request: CompletionRequest) => {
       const body = JSON.parse(textOf(request.body)) as { response_format?: { type: string } };
       const format = body.response_format?.type ?? 'text';
@@ -95,6 +97,7 @@ describe('embed', () => {
       clock: new VirtualClock(0),
       defaults: { deadlineMs: 1_000, waitMs: 1_000 },
       models: { list: () => [] },
+      aliases: new Map(),
       complete: async (request, { allowFallback, waitMs }) => {
         const { model, input } = JSON.parse(textOf(request.body)) as { model: string; input: string[] };
         sent.push({ model, input, allowFallback, waitMs });
@@ -108,5 +111,18 @@ describe('embed', () => {
     const vectors = await client.embed({ requestId: 'r', caller: 'x', model: 'a/e', texts, signal });
     expect(vectors).toEqual([Float32Array.of(1, 0), Float32Array.of(3, 0)]);
     expect(sent).toEqual([{ model: 'a/e', input: texts, allowFallback: false, waitMs: 0 }]);
+  });
+});
+
+describe('unknown models', () => {
+  it('are names that neither a model nor an alias has', () => {
+    const client = new GatewayClient({
+      clock: new VirtualClock(),
+      defaults: { deadlineMs: 1_000, waitMs: 0 },
+      models: { list: () => [modelOf({ name: 'a/x', upstream: 'x' }, 1)] },
+      aliases: new Map([['fast', ['gone']]]),
+      complete: () => Promise.reject(new Error('not called')),
+    });
+    expect(client.unknownModels('a/x, x,auto,fast,,b')).toEqual(['b']);
   });
 });

@@ -1,11 +1,12 @@
 // In-process clients of the gateway: text completions with JSON-format negotiation, and embeddings.
 import type { Clock, TextCompletion, TextRequest } from '../core/index.ts';
 import { remainingMs } from '../core/index.ts';
-import { parseRequest } from './dialects/openai.ts';
-import { autoModel } from './dialects/openai-shared.ts';
+import { parseRequest } from './dialects/parse-request.ts';
+import { autoModel } from './dialects/dialect.ts';
 import { GatewayError } from './errors.ts';
-import { modelIdentity } from './models/catalog.ts';
 import type { ModelRegistry } from './models/model-registry.ts';
+import type { NameSettings } from './routing/model-names.ts';
+import { unknownNames } from './routing/model-names.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult } from './types.ts';
 
 export interface EmbeddingRequest {
@@ -21,6 +22,7 @@ export interface GatewayClientDeps {
   readonly clock: Clock;
   readonly complete: (request: CompletionRequest, options: CompletionOptions) => Promise<CompletionResult>;
   readonly models: Pick<ModelRegistry, 'list'>;
+  readonly aliases: NameSettings['aliases'];
   readonly defaults: { readonly deadlineMs: number; readonly waitMs: number };
 }
 
@@ -65,12 +67,7 @@ export class GatewayClient {
 
   /** The names in a request's `model` that refer to no model. */
   unknownModels(written: string): readonly string[] {
-    const names = written.split(',').map((name) => name.trim());
-    const specific = names.filter((name) => name !== '' && name !== autoModel);
-    if (specific.length === 0) return [];
-    const models = this.#deps.models.list();
-    const known = new Set(models.flatMap(({ name, upstreamModel }) => [name, modelIdentity(upstreamModel)]));
-    return specific.filter((name) => !known.has(name) && !known.has(modelIdentity(name)));
+    return unknownNames(written, this.#deps.models.list(), this.#deps.aliases);
   }
 
   async #completeText(request: TextRequest, format: JsonFormat) {
@@ -91,6 +88,40 @@ export class GatewayClient {
   #deadlineMs(signal: AbortSignal): number {
     return remainingMs(signal) ?? this.#deps.defaults.deadlineMs;
   }
+}
+
+/* ---- token counts ---- */
+
+const countTimeoutMs = 10_000;
+
+/** `request` is one in Anthropic's API. */
+export async function countTokens(
+  complete: GatewayClientDeps['complete'],
+  request: CompletionRequest,
+  options: CompletionOptions,
+): Promise<{ readonly tokens: number; readonly isEstimated: boolean }> {
+  const counting: CompletionRequest = {
+    ...request,
+    operation: 'messages/count_tokens',
+    api: null,
+    isStream: false,
+    // Counting costs nothing.
+    estimatedPromptTokens: 0,
+    estimatedTokens: 0,
+  };
+  try {
+    const result = await complete(counting, {
+      ...options,
+      allowFallback: false,
+      maxRetries: 0,
+      deadlineMs: Math.min(options.deadlineMs, countTimeoutMs),
+    });
+    const { input_tokens: tokens } = jsonOf(result) as { readonly input_tokens?: unknown };
+    if (typeof tokens === 'number') return { tokens, isEstimated: false };
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code === 'GATEWAY_MODEL_NOT_FOUND') throw error;
+  }
+  return { tokens: request.estimatedPromptTokens, isEstimated: true };
 }
 
 /* ---- responses ---- */

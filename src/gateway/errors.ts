@@ -36,10 +36,19 @@ export const gatewayErrorCodes = {
     category: 'upstream_failed',
     consequence: 'A streamed response ended early; what was received is incomplete.',
   },
+  GATEWAY_RESPONSE_NOT_FOUND: {
+    category: 'not_found',
+    consequence: 'The response to continue, or an item of it, is not stored; no model was called.',
+  },
   GATEWAY_KEY_NOT_FOUND: { category: 'not_found', consequence: 'There is no gateway key with that id.' },
-  GATEWAY_TOKEN_CAP_EXCEEDED: {
+  GATEWAY_KEY_LIMIT_REACHED: {
     category: 'limit_reached',
-    consequence: 'The gateway key has used up its daily tokens; it works again after midnight UTC.',
+    consequence:
+      'The gateway key has reached its requests per minute, tokens per day or US dollars per day; no model was called.',
+  },
+  GATEWAY_REQUEST_NOT_FOUND: {
+    category: 'not_found',
+    consequence: 'The log has no request with that id, or it belongs to another key.',
   },
 } as const satisfies ErrorCodes;
 
@@ -96,8 +105,13 @@ export interface FailureRule {
   /** The request itself is invalid. When every model rejects it, the caller gets that error. */
   readonly isCallersFault: boolean;
   /**
-   * Cooldown of the key (`cools: 'model'`: of the model) in seconds without a retry hint; `default` is
-   * RATE_LIMIT_DEFAULT_COOLDOWN, 0 is none. A hint wins where `obeysHint`.
+   * When another model completes the same request, it was the model's fault after all: it lowers its reliability, and
+   * several in a row cool it down. Not where the size or the content of the request is the reason.
+   */
+  readonly isDisputed: boolean;
+  /**
+   * Cooldown of the key (`cools: 'model'`: of the model) in seconds without a retry hint; `default` is that of the
+   * settings for rate limits, 0 is none. A hint wins where `obeysHint`.
    */
   readonly cooldown: 'default' | number;
   readonly obeysHint: boolean;
@@ -119,7 +133,8 @@ export const failureRules = {
   /** The key has no credit or quota (402): the operator's concern, not the model's reliability. */
   payment: rule({ fallsBack: true, cooldown: hourSeconds, obeysHint: true }),
   /** The provider rejects this request (400, 422). */
-  validation: rule({ fallsBack: true, isCallersFault: true }),
+  validation: rule({ fallsBack: true, isCallersFault: true, isDisputed: true }),
+  /** The request, or the completion that it allows, is longer than the model takes. */
   'context-too-long': rule({ fallsBack: true, isCallersFault: true }),
   /** The provider's content policy rejects this request. */
   'content-refused': rule({ fallsBack: true, isCallersFault: true }),
@@ -145,6 +160,7 @@ function rule(differing: Partial<FailureRule>): FailureRule {
     fallsBack: false,
     countsAgainst: false,
     isCallersFault: false,
+    isDisputed: false,
     cooldown: 0,
     obeysHint: false,
     cools: 'key',

@@ -49,6 +49,8 @@ export const gatewayEvents = {
     durationMs: number;
     promptTokens: number;
     completionTokens: number;
+    /** Null: unknown. */
+    costUsd: number | null;
     /** The model was replaced or removed during the call. */
     isStale: boolean;
   }>({
@@ -62,18 +64,18 @@ export const gatewayEvents = {
       },
       { ...tokensUsed, labels: ['model'], fixedLabels: { kind: 'prompt' }, by: 'promptTokens' },
       { ...tokensUsed, labels: ['model'], fixedLabels: { kind: 'completion' }, by: 'completionTokens' },
+      {
+        name: 'headworks_gateway_cost_usd_total',
+        help: 'Cost of calls to models that have a price, in US dollars.',
+        labels: ['model'],
+        by: 'costUsd',
+      },
     ],
     histogram: {
       name: 'headworks_gateway_attempt_seconds',
       help: 'Duration of calls to models.',
       field: 'durationMs',
       labels: ['model'],
-    },
-    span: {
-      name: 'model attempt',
-      duration: 'durationMs',
-      attributes: ['requestId', 'model', 'outcome', 'status', 'promptTokens', 'completionTokens'],
-      hasFailed: ({ outcome }) => outcome !== 'success',
     },
   }),
   'gateway:models-exhausted': event<{ requestId: string; code: string; tried: number }>({
@@ -90,6 +92,32 @@ export const gatewayEvents = {
     level: 'warn',
     message: 'models could not be probed',
   }),
+  'gateway:models-discovered': event<{
+    provider: string;
+    trigger: string;
+    outcome: 'completed' | 'empty' | 'failed';
+    listed: number;
+    added: number;
+    changed: number;
+    retired: number;
+    returned: number;
+  }>({
+    level: 'info',
+    message: "a provider's list of models was read",
+    counter: {
+      name: 'headworks_gateway_discoveries_total',
+      help: "Readings of providers' lists of models, by outcome.",
+      labels: ['provider', 'outcome'],
+    },
+  }),
+  'gateway:discovery-failed': event<{ cause: string }>({
+    level: 'warn',
+    message: 'lists of models could not be read, or not be stored',
+  }),
+  'gateway:unknown-names': event<{ setting: string; names: string }>({
+    level: 'warn',
+    message: 'a setting names models that do not exist (yet)',
+  }),
   'gateway:store-failed': event<{ what: string; cause: string; waiting: number }>({
     level: 'warn',
     message: 'the gateway cannot reach its store and continues from memory',
@@ -105,6 +133,15 @@ export const gatewayEvents = {
     counter: {
       name: 'headworks_gateway_attempts_dropped_total',
       help: 'Attempts that were never stored.',
+      by: 'count',
+    },
+  }),
+  'gateway:contents-dropped': event<{ count: number }>({
+    level: 'warn',
+    message: 'bodies of requests were dropped before they could be stored',
+    counter: {
+      name: 'headworks_gateway_contents_dropped_total',
+      help: 'Requests whose bodies were never stored.',
       by: 'count',
     },
   }),

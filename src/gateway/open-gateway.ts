@@ -1,42 +1,60 @@
 // Opens the gateway: all wiring of its parts over stores, network and environment.
-import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor } from '../core/index.ts';
+import type { Clock, Emitter, HttpTransport, IdSource, Random, Redactor, Tracer } from '../core/index.ts';
+import { noTracer } from '../core/index.ts';
 import type { LedgerRecorder } from '../ledger/index.ts';
 import { createUndiciTransport } from '../platform/http-client/undici-transport.ts';
 import { ChangeFeed } from '../platform/postgres/change-feed.ts';
 import type { Database } from '../platform/postgres/ports.ts';
 import type { RedisConnection } from '../platform/redis/connection.ts';
-import { GatewayClient } from './client.ts';
-import { parseRequest } from './dialects/openai.ts';
+import { countTokens, GatewayClient } from './client.ts';
+import { parseRequest } from './dialects/parse-request.ts';
 import type { GatewayEvents } from './events.ts';
-import { catalog } from './models/catalog.ts';
+import { effectiveCatalog } from './models/catalog.ts';
+import type { Discoveries } from './models/discovery.ts';
+import { DiscoveryService } from './models/discovery.ts';
 import {
   failingModelRepair,
+  idleModels,
   modelFailing,
   modelStateGauge,
   keyRejected,
+  isProbedOnSchedule,
   probeModels,
   rejectedKeyRepair,
+  startChecks,
   startHealthChecks,
 } from './models/health-check.ts';
 import type { Models } from './models/model-service.ts';
 import { ModelService } from './models/model-service.ts';
 import { ProviderKeys } from './models/provider-keys.ts';
 import type { GatewayOptions } from './options.ts';
-import { gatewayChannel, PostgresCooldownStore, PostgresModelStore } from './postgres/model-stores.ts';
 import {
-  PostgresAttemptStore,
+  gatewayChannel,
+  PostgresCooldownStore,
+  PostgresDiscoveryStore,
+  PostgresModelStore,
+} from './postgres/model-stores.ts';
+import { PostgresAttemptStore, PostgresContentStore } from './postgres/attempt-stores.ts';
+import {
   PostgresGatewayKeyStore,
   PostgresProbeSchedule,
+  PostgresResponseStore,
   PostgresUsageStore,
 } from './postgres/usage-stores.ts';
 import { createProviderClient } from './providers/provider-client.ts';
 import { ProviderQuotas } from './quotas/provider-quotas.ts';
 import { RedisQuotaCounter } from './quotas/quota-counter.ts';
+import { TieredCounter } from './quotas/tiered-counter.ts';
+import { unknownInSettings } from './routing/model-names.ts';
 import { Router } from './routing/router.ts';
 import { routingPolicy } from './routing/routed-request.ts';
+import { traceAttempts, traceRequests } from './routing/trace-requests.ts';
 import { FailureBackoff } from './state/availability.ts';
-import { checkTokenCap, createKeyService, retentionRules } from './state/gateway-keys.ts';
+import { createKeyService, retentionRules } from './state/gateway-keys.ts';
 import { GatewayState } from './state/gateway-state.ts';
+import { KeyLimiter } from './state/key-limits.ts';
+import { ContentLog, RequestLog } from './state/request-log.ts';
+import { StoredResponses } from './state/stored-responses.ts';
 import type { GatewayStores } from './stores.ts';
 import { gatewayTopics } from './stores.ts';
 import type { CompletionOptions, CompletionRequest, Model } from './types.ts';
@@ -62,14 +80,18 @@ export interface GatewayDeps {
   readonly ledger?: LedgerRecorder;
   /** Models that failed may work again: their ledger rows can be repaired. */
   readonly onModelRecovered?: () => void;
-  /** Probe models on schedule. Default: false, for processes that run only for a moment. */
+  /** Probe and discover models on schedule. Default: false, for processes that run only for a moment. */
   readonly probesModels?: boolean;
+  /** Default: no traces. */
+  readonly tracer?: Tracer;
   /** Default: one of its own. */
   readonly transport?: HttpTransport;
 }
 
 /** A thousand streams may wait for one provider; undici's connections carry one each. */
 const connectionsPerProvider = 4_096;
+/** How often the schedule of discoveries is checked; with a short interval, four times per interval. */
+const discoveryCheckMs = 600_000;
 /** Long enough that a busy gateway does not reconnect for every burst. */
 const keepAliveMs = 30_000;
 
@@ -87,26 +109,30 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
 }
 
 async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
-  const { clock, ids, events, redactor, options, ledger } = deps;
+  const { clock, ids, events, redactor, options, ledger, tracer = noTracer } = deps;
+  const isTraced = tracer !== noTracer;
   const stores = 'database' in deps.stores ? openGatewayStores(deps.stores, clock) : deps.stores;
   const transport = deps.transport ?? ownTransport(closing);
   const keys = new ProviderKeys(deps.env);
+  const catalog = effectiveCatalog(options.providers, options.models);
   const state = await GatewayState.open({
     ...deps,
+    ...catalog,
     stores,
-    builtIn: catalog,
-    configured: options.models,
     windowDays: options.scoreWindowDays,
     onHealthChange: (model, health) =>
       health.isFailing ? void ledger?.record(modelFailing(model, health)) : deps.onModelRecovered?.(),
   });
   closing.defer(() => state.close());
-  const quotas = new ProviderQuotas({ clock, events, shared: stores.quotas });
-  const backoff = new FailureBackoff(clock);
+  const counter = new TieredCounter({ clock, events, shared: stores.quotas });
+  const quotas = new ProviderQuotas(clock, counter);
+  const limiter = new KeyLimiter({ clock, keys: state.keys, usage: state.usage, counter });
+  const policy = routingPolicy(options);
+  const backoff = new FailureBackoff(clock, policy.rateLimitPausesMs);
   const router = new Router({
     clock,
     events,
-    admit: (caller) => checkTokenCap(state.keys, state.usage, caller, clock.now()),
+    admit: (caller) => limiter.admit(caller),
     models: () => state.models.list(),
     keys,
     cooldowns: state.cooldowns,
@@ -116,14 +142,22 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     provider: createProviderClient({ ...deps, transport, maxResponseBytes: options.maxResponseBytes }),
     attempts: state.attempts,
     onKeyRejected: (model, cause) => void ledger?.record(keyRejected(model, cause, keys.keySourceOf(model))),
-    policy: routingPolicy(options),
+    trace: isTraced ? traceAttempts(tracer) : undefined,
+    policy,
   });
+  for (const unknown of unknownInSettings(policy, state.models.list()))
+    events.emit('gateway:unknown-names', unknown);
   const addSecrets = () => {
     for (const secret of keys.secretsOf(state.models.list())) redactor.add(secret);
   };
   addSecrets();
+  for (const secret of keys.secretsOf(catalog.providers)) redactor.add(secret);
   await quotas.seed(state.models.list(), keys, stores.attempts);
-  const complete = (request: CompletionRequest, given: CompletionOptions) => router.complete(request, given);
+  const contentLog = options.logContent ? new ContentLog(deps, redactor, stores.contents) : null;
+  if (contentLog) closing.defer(() => contentLog.close());
+  const route = (request: CompletionRequest, given: CompletionOptions) => router.complete(request, given);
+  const captured = contentLog ? contentLog.capture(route) : route;
+  const complete = isTraced ? traceRequests(tracer, captured) : captured;
   const probeDeps = { complete, keys, ids, deadlineMs: options.responseTimeoutSeconds * 1_000 };
   const models = new ModelService({
     clock,
@@ -131,6 +165,7 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     state,
     keys,
     backoff,
+    policy,
     quotas,
     probe: (chosen: readonly Model[], signal) => probeModels(probeDeps, chosen, signal),
     onDefined: addSecrets,
@@ -142,8 +177,41 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
         clock,
         schedule: stores.probes,
         intervalMs,
-        probeAll: (signal) => models.probe(null, signal),
+        probeIdle: async (signal) => {
+          await state.attempts.flush();
+          const since = new Date(clock.now() - intervalMs);
+          const idle = await idleModels(
+            stores.attempts,
+            models.listCallable().filter(isProbedOnSchedule),
+            since,
+          );
+          return probeModels(probeDeps, idle, signal);
+        },
         onFailure: (cause) => events.emit('gateway:probes-failed', { cause }),
+      }),
+    );
+  const discovery = new DiscoveryService({
+    clock,
+    ids,
+    events,
+    transport,
+    redactor,
+    providers: catalog.providers,
+    keys,
+    models: state.models,
+    store: stores.discoveries,
+    limit: options.discoveryLimit,
+    ledger,
+    onDefined: addSecrets,
+  });
+  const discoveryMs = options.discoveryIntervalHours * 3_600_000;
+  if (deps.probesModels === true && discoveryMs > 0)
+    closing.defer(
+      startChecks({
+        clock,
+        everyMs: Math.min(discoveryCheckMs, discoveryMs / 4),
+        check: (signal) => discovery.discoverDue(discoveryMs, signal),
+        onFailure: (cause) => events.emit('gateway:discovery-failed', { cause }),
       }),
     );
   const defaults = {
@@ -155,6 +223,7 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     clock,
     complete,
     models: state.models,
+    aliases: policy.aliases,
     defaults,
   });
   return {
@@ -163,15 +232,33 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     parseRequest,
     /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
     complete,
+    /** Tokens of a Messages request: as its first model counts them, or an estimate. */
+    countTokens: (request: CompletionRequest, given: CompletionOptions) =>
+      countTokens(complete, request, given),
+    /** Responses that callers continue by their id. */
+    responses: new StoredResponses({ clock, events, store: stores.responses }) as Pick<
+      StoredResponses,
+      keyof StoredResponses
+    >,
     /** For callers in this process. */
     client,
     /** Current load of this process. */
     load: () => router.load(),
     models: models as Models,
+    discovery: discovery as Discoveries,
     keys: createKeyService(state.keys, state.usage),
+    /** Requests that have ended. */
+    requests: new RequestLog({
+      clock,
+      attempts: state.attempts,
+      store: stores.attempts,
+      contents: stores.contents,
+      contentLog,
+      models: stores.models,
+    }) as Pick<RequestLog, keyof RequestLog>,
     /** Null for anything that is not a known gateway key. */
     checkKey: (credential: string) => state.keys.check(credential),
-    repairs: [rejectedKeyRepair(models), failingModelRepair(models)] as const,
+    repairs: [rejectedKeyRepair(models), failingModelRepair(models), discovery.repair] as const,
     gauges: [modelStateGauge(models)] as const,
     retentionRules: (days: Parameters<typeof retentionRules>[1]) => retentionRules(stores, days),
     /** Writes what is buffered. Nothing may be called afterwards. */
@@ -184,9 +271,12 @@ export function openGatewayStores({ database, redis }: ServerStores, clock: Cloc
     models: new PostgresModelStore(database, clock),
     cooldowns: new PostgresCooldownStore(database),
     attempts: new PostgresAttemptStore(database),
+    contents: new PostgresContentStore(database),
     keys: new PostgresGatewayKeyStore(database),
     usage: new PostgresUsageStore(database),
+    responses: new PostgresResponseStore(database),
     probes: new PostgresProbeSchedule(database),
+    discoveries: new PostgresDiscoveryStore(database),
     changes: new ChangeFeed(database, gatewayChannel(database), gatewayTopics),
     quotas: redis === null ? undefined : new RedisQuotaCounter(redis),
   };

@@ -6,22 +6,38 @@ import type {
   Attempt,
   Cooldown,
   CooldownSnapshot,
+  Discovery,
+  FailedRequest,
   GatewayKey,
   HistoryInterval,
+  KeyLimits,
+  ListEffects,
+  LoggedRequest,
   Model,
   ModelDefinition,
   ModelStats,
+  RequestContent,
+  RequestFilter,
   StoredGatewayKey,
+  StoredResponse,
   Usage,
 } from './types.ts';
 
 export interface ModelStore {
-  /** Upserts built-in or configured definitions by name, keeping id and is_active; other models are untouched. */
-  sync(definitions: readonly ModelDefinition[], origin: 'built-in' | 'config'): Promise<void>;
+  /**
+   * Upserts definitions by name, keeping id and is_active; other models are untouched. Built-in ones do not overwrite
+   * added models; discovered ones only discovered models.
+   */
+  sync(definitions: readonly ModelDefinition[], origin: 'built-in' | 'config' | 'discovered'): Promise<void>;
+  /**
+   * Applies what follows from a provider's list in one transaction. `undefinedNames`: built-in and configured models that
+   * are no longer defined; a discovered model may take their place.
+   */
+  applyList(effects: ListEffects, undefinedNames: readonly string[]): Promise<void>;
   list(): Promise<readonly Model[]>;
   /** Fails with GATEWAY_MODEL_EXISTS. */
   add(definition: ModelDefinition): Promise<Model>;
-  /** Undefined when there is none. */
+  /** Enabling a retired model ends its retirement. Undefined when there is none. */
   setActive(id: number, isActive: boolean): Promise<Model | undefined>;
   /** Replaces the definition of an added model; name, id, is_active and history stay. Undefined when there is none. */
   replace(id: number, definition: ModelDefinition): Promise<Model | undefined>;
@@ -45,7 +61,7 @@ export interface CooldownStore {
 
 export interface AttemptStore {
   /** `supersedes` takes effect on rows that are already stored, too. */
-  append(attempts: readonly Attempt[]): Promise<void>;
+  append(rows: readonly (Attempt | FailedRequest)[]): Promise<void>;
   /**
    * Outcomes by model of attempts that started in [since, before): successes, and failures that count against the model
    * and were not superseded.
@@ -58,6 +74,8 @@ export interface AttemptStore {
     readonly models: readonly Pick<Model, 'id' | 'isLocal'>[];
     readonly since: Date;
     readonly limit: number;
+    /** Callers whose calls are left out. */
+    readonly withoutCallers?: readonly string[];
   }): Promise<readonly Pick<Attempt, 'modelId' | 'at' | 'outcome'>[]>;
   /** The stats of one model in intervals of `intervalMs` from `since` on, without empty ones. */
   history(range: {
@@ -65,7 +83,25 @@ export interface AttemptStore {
     readonly since: Date;
     readonly intervalMs: number;
   }): Promise<readonly HistoryInterval[]>;
-  /** Deletes up to `limit` attempts that started before `before`, oldest first; returns how many. */
+  /** Requests that have ended, the last first. */
+  requests(filter: RequestFilter): Promise<readonly LoggedRequest[]>;
+  /** One of them with the attempts of its request id, in order; undefined when there is none. */
+  request(id: number): Promise<RequestWithAttempts | undefined>;
+  /** Deletes up to `limit` rows that started before `before`, oldest first; returns how many. */
+  purge(before: Date, limit: number): Promise<number>;
+}
+
+export interface RequestWithAttempts {
+  readonly request: LoggedRequest;
+  readonly attempts: readonly Attempt[];
+}
+
+/** Bodies of requests. */
+export interface ContentStore {
+  /** Replaces those with the same request id. */
+  append(contents: readonly RequestContent[]): Promise<void>;
+  get(requestId: string): Promise<RequestContent | undefined>;
+  /** Deletes up to `limit` of before `before`; returns how many. */
   purge(before: Date, limit: number): Promise<number>;
 }
 
@@ -74,6 +110,8 @@ export interface GatewayKeyStore {
   list(): Promise<readonly StoredGatewayKey[]>;
   /** Undefined when there is none; a second time changes nothing. */
   revoke(id: string, at: Date): Promise<GatewayKey | undefined>;
+  /** Undefined when there is none. */
+  setLimits(id: string, limits: KeyLimits): Promise<GatewayKey | undefined>;
 }
 
 export interface UsageStore {
@@ -84,10 +122,42 @@ export interface UsageStore {
   purge(beforeDay: string, limit: number): Promise<number>;
 }
 
+/** Responses that callers may continue. */
+export interface ResponseStore {
+  /** Replaces one with the same id of the same caller. */
+  add(response: StoredResponse): Promise<void>;
+  /** A response of this caller with all responses before it, oldest first; empty when there is none. */
+  chain(id: string, caller: string): Promise<readonly StoredResponse[]>;
+  /** The responses of this caller that contain these output items. */
+  withItems(ids: readonly string[], caller: string): Promise<readonly StoredResponse[]>;
+  /** False when there is none. */
+  delete(id: string, caller: string): Promise<boolean>;
+  /** Deletes up to `limit` responses that were created before `before`; returns how many. */
+  purge(before: Date, limit: number): Promise<number>;
+}
+
 /** Shared by all processes of a store: in each interval only one of them probes the models. */
 export interface ProbeSchedule {
   /** True for the one process that may probe now; the first probe ever is due an interval after the first claim. */
   claim(now: number, intervalMs: number): Promise<boolean>;
+}
+
+/** Readings of the providers' lists of models. */
+export interface DiscoveryStore {
+  /**
+   * The providers whose list this process may read now: in each interval one process per provider. One that was never
+   * claimed is due at once.
+   */
+  claim(providers: readonly string[], now: number, intervalMs: number): Promise<readonly string[]>;
+  add(discovery: Discovery): Promise<void>;
+  /** Newest first; `after`: those older than the one with this id. */
+  list(filter: {
+    readonly provider?: string | undefined;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly Discovery[]>;
+  /** Deletes up to `limit` discoveries before `before`; returns how many. */
+  purge(before: Date, limit: number): Promise<number>;
 }
 
 /** Data that a process holds in memory and other processes may change. */
@@ -98,9 +168,12 @@ export interface GatewayStores {
   readonly models: ModelStore;
   readonly cooldowns: CooldownStore;
   readonly attempts: AttemptStore;
+  readonly contents: ContentStore;
   readonly keys: GatewayKeyStore;
   readonly usage: UsageStore;
+  readonly responses: ResponseStore;
   readonly probes: ProbeSchedule;
+  readonly discoveries: DiscoveryStore;
   readonly changes: ChangeFeed<GatewayTopic>;
   /** Counts quotas for all processes. Without it each process counts its own. */
   readonly quotas?: QuotaCounter | undefined;

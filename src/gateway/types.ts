@@ -1,9 +1,32 @@
 // The types shared by the parts of the gateway: models, requests, provider outcomes, recorded state and operator views.
+import type { Conversation, Usage as TokenCounts } from './dialects/conversation.ts';
+import type { JsonObject } from './dialects/json.ts';
 import type { FailureClass } from './errors.ts';
 
 /* ---- models ---- */
 
-export type Operation = 'chat' | 'embeddings';
+/** The APIs of chat models. Callers use all but Gemini's; `completions` is OpenAI's legacy one. */
+export const chatApis = ['chat', 'responses', 'messages', 'gemini', 'completions'] as const;
+export type ChatApi = (typeof chatApis)[number];
+
+/** Endpoints whose requests and responses pass through unread, but for the model's name. */
+export const passThroughEndpoints = [
+  'rerank',
+  'moderations',
+  'images/generations',
+  'images/edits',
+  'audio/speech',
+  'audio/transcriptions',
+  'audio/translations',
+] as const;
+export type PassThroughEndpoint = (typeof passThroughEndpoints)[number];
+
+/** `messages/count_tokens` is Anthropic's; models with its API serve it. */
+export type Operation = 'chat' | 'embeddings' | 'messages/count_tokens' | PassThroughEndpoint;
+
+/** The headers in which providers expect their key. */
+export const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const;
+export type KeyHeader = (typeof keyHeaders)[number];
 
 export interface Capabilities {
   readonly streaming: boolean;
@@ -11,10 +34,16 @@ export interface Capabilities {
   /** JSON mode and JSON schemas as `response_format`. */
   readonly json: boolean;
   readonly vision: boolean;
+  /** It accepts the fields that control reasoning. */
+  readonly reasoning: boolean;
   /** An embedding model: it serves embeddings and nothing else. */
   readonly embeddings: boolean;
+  /** Pass-through endpoints that it serves; with any of them it serves no chat. */
+  readonly endpoints: readonly PassThroughEndpoint[];
   /** Prompt and completion together; null: unknown. */
   readonly contextTokens: number | null;
+  /** The longest completion; null: unknown. */
+  readonly maxOutputTokens: number | null;
 }
 
 /** What the provider allows one key for this model; absent: unknown. */
@@ -25,13 +54,34 @@ export interface Quotas {
   readonly tokensPerDay?: number;
 }
 
+/** US dollars per million tokens. Cached prompt tokens without a price of their own cost as much as others. */
+export interface Price {
+  readonly inputPerMillion: number;
+  readonly outputPerMillion: number;
+  /** Prompt tokens read from the provider's cache, and written to it. */
+  readonly cacheReadPerMillion?: number;
+  readonly cacheWritePerMillion?: number;
+}
+
+/** Timeouts of one model instead of the gateway's. */
+export interface ModelTimeouts {
+  readonly connectSeconds?: number;
+  readonly firstTokenSeconds?: number;
+  readonly responseSeconds?: number;
+  readonly idleSeconds?: number;
+}
+
 /** A model as data: from the catalog, the configuration file, or added by an operator. */
 export interface ModelDefinition {
   /** Unique; what callers send as `model`. */
   readonly name: string;
   readonly provider: string;
-  /** `/chat/completions` and `/embeddings` are appended. May contain `{ENV_NAME}` (Cloudflare's account id). */
+  /** The path of the API is appended. May contain `{ENV_NAME}` (Cloudflare's account id). */
   readonly baseUrl: string;
+  /** Its chat APIs: a request in one of them passes through, others are translated to the first. */
+  readonly apis: readonly ChatApi[];
+  /** The header for its key. */
+  readonly keyHeader: KeyHeader;
   /** The provider's name for it. Equal names at two providers mean the same model. */
   readonly upstreamModel: string;
   /** The variable that holds its keys, separated by commas; null for a model that needs none. */
@@ -42,13 +92,66 @@ export interface ModelDefinition {
   readonly isLocal: boolean;
   readonly capabilities: Capabilities;
   readonly quotas: Quotas;
+  /** Null: unknown; so is the cost of its calls. */
+  readonly price: Price | null;
+  readonly timeouts: ModelTimeouts;
 }
 
 export interface Model extends ModelDefinition {
   readonly id: number;
+  /** Neither disabled nor retired. */
   readonly isActive: boolean;
-  readonly origin: 'built-in' | 'config' | 'custom';
+  /** `discovered`: from its provider's list. */
+  readonly origin: 'built-in' | 'config' | 'custom' | 'discovered';
   readonly createdAt: Date;
+  /** Successive lists of its provider that did not have it; always 0 for configured and added models. */
+  readonly missedLists: number;
+  /** Retired models are inactive and stay for their history; null: it is not retired. */
+  readonly retiredAt: Date | null;
+}
+
+/* ---- discovery ---- */
+
+/** What a provider's list says about a built-in model. */
+export interface ListedFacts {
+  readonly capabilities: Partial<Pick<Capabilities, 'contextTokens' | 'maxOutputTokens'>>;
+  readonly price?: Price;
+}
+
+/** What follows from a provider's list of models. */
+export interface ListEffects {
+  /** New discovered models, and those that changed. */
+  readonly definitions: readonly ModelDefinition[];
+  readonly facts: readonly { readonly id: number; readonly facts: ListedFacts }[];
+  readonly states: readonly {
+    readonly id: number;
+    readonly missedLists: number;
+    readonly isRetired: boolean;
+  }[];
+}
+
+export const discoveryChanges = ['added', 'changed', 'missing', 'retired', 'returned'] as const;
+
+export interface DiscoveryChange {
+  readonly model: string;
+  /** `missing`: not listed for the first time. */
+  readonly change: (typeof discoveryChanges)[number];
+  readonly detail: string;
+}
+
+/** What one reading of a provider's list did. */
+export interface Discovery {
+  readonly id: string;
+  readonly at: Date;
+  readonly provider: string;
+  readonly trigger: 'schedule' | 'manual' | 'repair';
+  /** `empty`: it lists no usable model. Neither that nor a failure retires anything. */
+  readonly outcome: 'completed' | 'empty' | 'failed';
+  /** Why it failed; null otherwise. */
+  readonly message: string | null;
+  /** Chat and embedding models in the list. */
+  readonly listed: number;
+  readonly changes: readonly DiscoveryChange[];
 }
 
 export interface ProviderKey {
@@ -70,7 +173,7 @@ export interface Cooldown {
   readonly until: number;
   /** A failure class, `quota` (from response headers or local counting), or `manual`. */
   readonly cause: FailureClass | 'quota' | 'manual';
-  /** Where the duration comes from: a header's name, `body …`, `default`, `quota`, `admin`. */
+  /** Where the duration comes from: a header's name, `body …`, `default`, `rejections`, `quota`, `admin`. */
   readonly source: string;
   /** Given by the operator. */
   readonly reason: string | null;
@@ -97,14 +200,93 @@ export interface Attempt {
   readonly status: number | null;
   /** Duration of this attempt alone, up to its last byte. For a stream: without the time its reader paused it. */
   readonly durationMs: number;
+  /** To the first content of a stream; null for a whole response, and without content. */
+  readonly firstTokenMs: number | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** `admin`, `key:ID`, `probe`, `manual`, or a name given by the calling domain. */
+  /** Of the prompt: read from the provider's cache, and written to it. */
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  /** US dollars; null: the model has no price, or the call no usage. */
+  readonly costUsd: number | null;
+  /** `admin`, `key:ID`, `org:ID`, `probe`, `manual`, or a name given by the calling domain. */
   readonly caller: string;
+  /** The API of a chat request, otherwise its operation; empty for `manual`. */
+  readonly api: ChatApi | Operation | '';
+  /** As the caller sent it. */
+  readonly requestedModel: string;
+  /** 1 for the first call of its request. */
+  readonly callNumber: number;
+  /** From the start of its request to its own. */
+  readonly waitedMs: number;
+  /** The caller got its response, or what came of a stream. Otherwise other attempts or a FailedRequest follow. */
+  readonly endsRequest: boolean;
   /** The failed attempt of the same request and model that no longer counts: a request counts once per model. */
-  readonly supersedes?: Attempt;
+  readonly supersedes?: Attempt | undefined;
+  /** It rejected a request that another model completed, so it counts against the model. */
+  readonly isModelsFault?: boolean | undefined;
   /** Its model was removed or points to another endpoint by now, so it does not count for the model with this id. */
-  readonly isStale?: boolean;
+  readonly isStale?: boolean | undefined;
+}
+
+/** A request that no model completed, with or without attempts. */
+export interface FailedRequest extends Pick<Attempt, 'requestId' | 'caller' | 'api' | 'requestedModel'> {
+  /** Epoch milliseconds at its start. */
+  readonly at: number;
+  readonly durationMs: number;
+  readonly errorCode: string;
+  /** Calls to models. */
+  readonly calls: number;
+}
+
+/* ---- the log of requests ---- */
+
+/** `rejected`: no model was called, because of a limit or because none is suitable or available. */
+export const requestStatuses = ['completed', 'failed', 'rejected', 'canceled'] as const;
+export type RequestStatus = (typeof requestStatuses)[number];
+
+/** A request that has ended. */
+export interface LoggedRequest
+  extends
+    Pick<Attempt, 'requestId' | 'caller' | 'api' | 'requestedModel'>,
+    Pick<Attempt, 'promptTokens' | 'completionTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'costUsd'> {
+  /** Increases in the order in which requests ended. */
+  readonly id: number;
+  /** Epoch milliseconds at its start. */
+  readonly at: number;
+  readonly status: RequestStatus;
+  /** `success`, the class of the failure that interrupted its stream, or an error code. */
+  readonly outcome: string;
+  /** The model that responded; null: none. */
+  readonly modelId: number | null;
+  /** Calls to models. */
+  readonly calls: number;
+  /** From its start to the last byte of the response, without pauses of a stream's reader. */
+  readonly durationMs: number;
+  /** From its start to the first content of a stream; null for others. */
+  readonly firstTokenMs: number | null;
+}
+
+export interface RequestFilter {
+  readonly since: Date;
+  readonly caller?: string | undefined;
+  readonly status?: RequestStatus | undefined;
+  /** Requested under this name, or completed by one of these models. */
+  readonly model?: { readonly name: string; readonly ids: readonly number[] } | undefined;
+  /** The id, or the one that the caller chose. */
+  readonly requestId?: string | undefined;
+  readonly limit: number;
+  /** Only requests that ended before the one with this id. */
+  readonly after?: number | undefined;
+}
+
+/** Bodies of a request, where they are kept. */
+export interface RequestContent {
+  readonly requestId: string;
+  readonly at: Date;
+  readonly request: string;
+  /** Null: it had none. */
+  readonly response: string | null;
 }
 
 /** Outcomes of one model, each request counted once. */
@@ -115,7 +297,13 @@ export interface OutcomeStats {
   readonly averageSeconds: number;
 }
 
-export interface ModelStats extends OutcomeStats {
+/** With the speed that scores use. */
+export interface ScoredStats extends OutcomeStats {
+  /** Average time of successful attempts for up to 200 completion tokens; 0 without any. */
+  readonly typicalSeconds: number;
+}
+
+export interface ModelStats extends ScoredStats {
   readonly modelId: number;
 }
 
@@ -125,8 +313,8 @@ export interface HistoryInterval extends OutcomeStats {
 }
 
 export interface Score {
-  readonly longTerm: OutcomeStats;
-  readonly recent: OutcomeStats;
+  readonly longTerm: ScoredStats;
+  readonly recent: ScoredStats;
   readonly windowDays: number;
   /** 0 to 1; the prior 0.5 without history. */
   readonly reliabilityScore: number;
@@ -139,7 +327,14 @@ export interface Score {
 
 /* ---- gateway keys and usage ---- */
 
-export interface GatewayKey {
+/** What a key may use; null: unlimited. Days are those of UTC. */
+export interface KeyLimits {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerDay: number | null;
+  readonly usdPerDay: number | null;
+}
+
+export interface GatewayKey extends KeyLimits {
   readonly id: string;
   readonly name: string;
   /** Its first characters, to recognize it by. */
@@ -147,7 +342,6 @@ export interface GatewayKey {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  readonly dailyTokenCap: number | null;
 }
 
 export interface StoredGatewayKey extends GatewayKey {
@@ -164,6 +358,10 @@ export interface Usage {
   readonly requests: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** US dollars of all requests whose cost is known; null: of none. */
+  readonly costUsd: number | null;
+  /** Requests whose cost is unknown. */
+  readonly unpricedRequests: number;
 }
 
 /* ---- a request through the gateway ---- */
@@ -171,10 +369,18 @@ export interface Usage {
 /** Byte offsets [start, end). */
 export type Span = readonly [start: number, end: number];
 
-/** A parsed request. The body is forwarded as the bytes that came, except for the model's name. */
+/**
+ * A parsed request. A model with the request's API gets the body as the bytes that came, except for the model's name; for
+ * other models it is translated.
+ */
 export interface CompletionRequest {
   readonly operation: Operation;
+  /** The API of a chat request; null for other operations. */
+  readonly api: ChatApi | null;
   readonly body: Uint8Array;
+  readonly contentType: string;
+  /** Headers of the caller for providers of the same API (`anthropic-beta`). */
+  readonly headers: Readonly<Record<string, string>>;
   /** The top-level `model` values in `body`, quotes included. */
   readonly modelSpans: readonly Span[];
   /** As sent: `auto`, a name, or names separated by commas. */
@@ -194,6 +400,13 @@ export interface CompletionRequest {
   readonly vectorCount: number;
   /** Embeddings: the vector length requested; null: the model's default. */
   readonly dimensions: number | null;
+  /** A chat request decoded, for models with another API; parsed once. Fails with INPUT_INVALID. */
+  decode(): DecodedRequest;
+}
+
+export interface DecodedRequest {
+  readonly json: JsonObject;
+  readonly conversation: Conversation;
 }
 
 export type TokenEstimate = Pick<CompletionRequest, 'estimatedTokens' | 'estimatedPromptTokens'>;
@@ -206,6 +419,8 @@ export interface CompletionOptions {
   readonly allowFallback: boolean;
   /** For all attempts and waits together, until a response is complete or a stream has started. */
   readonly deadlineMs: number;
+  /** The caller has set the deadline: the last candidate may use all that is left of it. */
+  readonly isDeadlineByCaller?: boolean;
   /** Extra attempts per model instead of MAX_RETRIES (a probe uses 0). */
   readonly maxRetries?: number;
   /** Wait up to this long for the first model to become available; 0: fail at once. */
@@ -224,11 +439,26 @@ export interface CompletionResult {
   readonly response: ProviderResponse | ProviderStream;
 }
 
+/* ---- responses that callers may continue ---- */
+
+export interface StoredResponse {
+  readonly id: string;
+  /** See Attempt; only it may read the response. */
+  readonly caller: string;
+  /** The response that it continues; null: none. */
+  readonly previousId: string | null;
+  readonly createdAt: Date;
+  /** The items of the request, without those of earlier responses, as JSON. */
+  readonly input: string;
+  /** The whole response as JSON. */
+  readonly response: string;
+  /** Ids of its output items. */
+  readonly itemIds: readonly string[];
+}
+
 /* ---- one call to one provider ---- */
 
-export interface TokenUsage {
-  readonly prompt: number;
-  readonly completion: number;
+export interface TokenUsage extends TokenCounts {
   /** The provider reported none: estimated from characters. */
   readonly isEstimated: boolean;
 }

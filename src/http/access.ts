@@ -1,5 +1,6 @@
 // Access: every route declares who may call it; credentials are checked before the body is read.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallerAccess } from '../api/operation.ts';
 import type { Clock, Emitter, IdSource, KeyCheck } from '../core/index.ts';
@@ -146,7 +147,7 @@ function callerOf(request: FastifyRequest, needed: Needed, access: Access): Call
 
 /** The dashboard's cookie counts as the admin token, but only for requests of our own page. */
 function hasSession(request: FastifyRequest, { sessions }: Access): boolean {
-  if (request.headers.authorization !== undefined) return false;
+  if (givenCredential(request.headers) !== undefined) return false;
   const session = sessionIn(request);
   return session !== null && comesFromOurPage(request) && sessions.isValid(session);
 }
@@ -178,10 +179,34 @@ function canCall({ kind }: Caller, needed: Needed): boolean {
   return kind === needed || (needed === 'gateway' && kind === 'admin');
 }
 
-/** `Authorization: Bearer …`. */
+/**
+ * For requests that are served before fastify, with a gateway key or the admin token; undefined: `installAccess` rejects
+ * them, with the reason.
+ */
+export function completionCaller(credential: string, access: Access): Caller | undefined {
+  try {
+    const caller = callerWith(credential, 'gateway', access);
+    return canCall(caller, 'gateway') ? caller : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined without credentials, and for malformed ones. */
+export function credentialIn(headers: IncomingHttpHeaders): string | undefined {
+  const header = givenCredential(headers);
+  return header && /^bearer +([\u0021-\u007e]{1,512})$/i.exec(header)?.[1];
+}
+
+/** The header that is used, as a whole: clients of Anthropic and Azure send the key alone. */
+function givenCredential(headers: IncomingHttpHeaders): string | undefined {
+  const key = headers['x-api-key'] ?? headers['api-key'];
+  return headers.authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined);
+}
+
+/** `Authorization: Bearer …`, `x-api-key: …` or `api-key: …`. */
 function credentialOf(request: FastifyRequest, needed: Needed): string {
-  const header = request.headers.authorization;
-  if (header === undefined) {
+  if (givenCredential(request.headers) === undefined) {
     const isFromOtherPage = sessionIn(request) !== null && !comesFromOurPage(request);
     if (isFromOtherPage && needed !== 'organization')
       throw new CoreError(
@@ -190,8 +215,9 @@ function credentialOf(request: FastifyRequest, needed: Needed): string {
       );
     throw unauthenticated('Credentials are required.', needed);
   }
-  const credential = /^bearer +([\u0021-\u007e]{1,512})$/i.exec(header)?.[1];
-  if (credential === undefined) throw unauthenticated('The Authorization header is malformed.', needed);
+  const credential = credentialIn(request.headers);
+  if (credential === undefined)
+    throw unauthenticated('The header with the credentials is malformed.', needed);
   return credential;
 }
 
@@ -208,7 +234,8 @@ const remedies: Readonly<Record<Needed, string>> = {
   organization: 'Send a key of the organization as bearer token in the Authorization header.',
   tenant: 'Send a key of the organization, or the admin token, as bearer token in the Authorization header.',
   gateway:
-    'Send a gateway key as bearer token in the Authorization header; "headworks keys create NAME" creates one.',
+    'Send a gateway key as bearer token in the Authorization header, or as x-api-key; ' +
+    '"headworks keys create NAME" creates one.',
 };
 
 /** A working day. */

@@ -67,7 +67,16 @@ export interface ExtractionService {
 
 export type GatewayService = Pick<
   Gateway,
-  'defaults' | 'parseRequest' | 'complete' | 'load' | 'models' | 'keys'
+  | 'defaults'
+  | 'parseRequest'
+  | 'complete'
+  | 'countTokens'
+  | 'responses'
+  | 'load'
+  | 'models'
+  | 'discovery'
+  | 'keys'
+  | 'requests'
 >;
 
 /** Organizations, their deployments and executions, and their limits. One implementation: tenancy; tests of http pass their own. */

@@ -47,10 +47,8 @@ export function installOriginCheck(
   rules: OriginRules,
   events: Emitter<HttpEvents>,
 ): void {
-  const hosts = new Set([rules.boundHost, ...rules.allowedHosts].map((host) => host.toLowerCase()));
+  const isHostAllowed = createHostCheck(rules);
   const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
-
-  const isHostAllowed = memoized((host) => isAllowedHost(host, hosts));
 
   server.addHook('onRequest', (request, reply, done) => {
     const { host = '', origin } = request.headers;
@@ -80,10 +78,14 @@ export function installOriginCheck(
 }
 
 /** Caches decisions: clients use few distinct host names. */
-function memoized(judge: (host: string) => boolean): (host: string) => boolean {
+export function createHostCheck({
+  boundHost,
+  allowedHosts,
+}: Pick<OriginRules, 'boundHost' | 'allowedHosts'>): (host: string) => boolean {
+  const allowed = new Set([boundHost, ...allowedHosts].map((host) => host.toLowerCase()));
   const known = new Map<string, boolean>();
   return (host) => {
-    const verdict = known.get(host) ?? judge(host);
+    const verdict = known.get(host) ?? isAllowedHost(host, allowed);
     if (known.size < maxMemoized) known.set(host, verdict);
     return verdict;
   };
@@ -151,7 +153,7 @@ const hasBody = (headers: Readonly<Record<string, unknown>>): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** The error that Node itself emits. */
-const tooSlow = (): Error =>
+export const tooSlow = (): Error =>
   Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
 /**

@@ -1,6 +1,6 @@
 // Requests in flight: counted, traced, aborted when the client leaves, drained when the server stops.
 import { setMaxListeners } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock, Emitter, OpenSpan, Tracer } from '../core/index.ts';
@@ -95,20 +95,40 @@ export function installTraffic(server: FastifyInstance, clock: Clock, events: Em
   server.decorate('traffic', traffic);
   // With a callback, like the other hooks of every request: promises would cost a tenth of a request's time.
   server.addHook('onRequest', (request, reply, done) => {
-    const startedAt = clock.monotonic();
-    traffic.enter();
-    // 'close' always fires once, also when the caller has disconnected; fastify's own onResponse does not.
-    reply.raw.on('close', () => {
-      traffic.exit();
-      events.emit('http:request-finished', {
-        requestId: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? 'unmatched',
-        status: String(reply.raw.writableFinished ? reply.raw.statusCode : 499),
-        durationMs: clock.monotonic() - startedAt,
-      });
-    });
+    const { id, method, routeOptions } = request;
+    if (!handedOver.has(request.raw))
+      trackRequest({ traffic, clock, events }, reply.raw, id, method, routeOptions.url ?? 'unmatched');
     done(traffic.isDraining ? rejection(request, reply) : undefined);
+  });
+}
+
+/** Requests that were served before fastify, and failed: it sends the error. They are tracked already. */
+export const handedOver = new WeakMap<
+  IncomingMessage,
+  { readonly requestId: string; readonly error: unknown }
+>();
+
+/** Counts the request until its response is closed, then reports it. */
+export function trackRequest(
+  deps: { readonly traffic: Traffic; readonly clock: Clock; readonly events: Emitter<HttpEvents> },
+  response: ServerResponse,
+  requestId: string,
+  method: string,
+  route: string,
+): void {
+  const { traffic, clock, events } = deps;
+  const startedAt = clock.monotonic();
+  traffic.enter();
+  // 'close' always fires once, also when the caller has disconnected; fastify's own onResponse does not.
+  response.on('close', () => {
+    traffic.exit();
+    events.emit('http:request-finished', {
+      requestId,
+      method,
+      route,
+      status: String(response.writableFinished ? response.statusCode : 499),
+      durationMs: clock.monotonic() - startedAt,
+    });
   });
 }
 
@@ -180,13 +200,19 @@ function startDeadline(request: FastifyRequest, reply: FastifyReply, clock: Cloc
   reply.raw.once('close', cancel);
 }
 
+/** A FastifyReply, or one that is sent without fastify. */
+interface AbortableReply {
+  readonly raw: ServerResponse;
+  readonly request: Pick<FastifyRequest, 'deadline'>;
+}
+
 /**
  * Aborts with CANCELED once the client disconnects before the response is sent; at once if it has already. At the
  * request's deadline it aborts with DEADLINE_EXCEEDED. With
  * `traffic` also with SHUTTING_DOWN, when a stopping server waits no longer: the client still gets a response.
  */
 export function clientAbortSignal(
-  { raw, request: { deadline } }: FastifyReply,
+  { raw, request: { deadline } }: AbortableReply,
   traffic?: Pick<Traffic, 'onForcedClose'>,
 ): AbortSignal {
   const leaving = new AbortController();

@@ -22,15 +22,16 @@ import {
   installSlowRequests,
 } from './guards.ts';
 import { installRouteRules, validatorCompiler, installDocs, installOpenApi } from './implement.ts';
-import { installDeadlines, installTraffic, sendLingering, traceRequests } from './lifecycle.ts';
-import { openAiErrorOf } from './openai-error.ts';
+import { handedOver, installDeadlines, installTraffic, sendLingering, traceRequests } from './lifecycle.ts';
+import { anthropicErrorOf, openAiErrorOf } from './completion-errors.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
+import { installDirectChat } from './routes/direct-chat.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { extractionRoutes } from './routes/extraction.ts';
 import { gatewayRoutes } from './routes/gateway.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { knowledgeRoutes } from './routes/knowledge.ts';
-import { openAiRoutes } from './routes/openai.ts';
+import { completionRoutes } from './routes/completions.ts';
 import { serverRoutes } from './routes/server.ts';
 import { tenancyRoutes } from './routes/tenancy.ts';
 import { OpenStreams } from './streams.ts';
@@ -60,7 +61,8 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   const handleError = createErrorHandler(dependencies);
   const server = fastify({
     logger: false,
-    genReqId: (request) => requestIdOf(request.headers, dependencies.ids, redactor),
+    genReqId: (request) =>
+      handedOver.get(request)?.requestId ?? requestIdOf(request.headers, dependencies.ids, redactor),
     bodyLimit: limits.bodyLimitBytes,
     requestTimeout: Math.max(
       limits.requestTimeoutMs,
@@ -109,6 +111,8 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   const typed = server.withTypeProvider<ZodTypeProvider>();
   for (const register of routes) register(typed, dependencies, limits);
   await server.ready();
+  // Spans need fastify's hooks.
+  if (dependencies.tracer === noTracer) installDirectChat(server, dependencies, limits.requestTimeoutMs);
   return server;
 }
 
@@ -117,7 +121,7 @@ const routes = [
   jobRoutes,
   extractionRoutes,
   gatewayRoutes,
-  openAiRoutes,
+  completionRoutes,
   tenancyRoutes,
   tenantRoutes,
   knowledgeRoutes,
@@ -152,6 +156,7 @@ export function requestIdOf(headers: IncomingHttpHeaders, ids: IdSource, redacto
 /** The error format of a path, also of an unknown one: clients of /v1 and of the tenant API expect other shapes. */
 function errorFormatOf(url: string) {
   if (url.startsWith('/deployment/api')) return tenantErrorOf;
+  if (/^\/v1\/messages(?:[/?]|$)/.test(url)) return anthropicErrorOf;
   return /^\/v1(?:[/?]|$)/.test(url) ? openAiErrorOf : ourErrorOf;
 }
 

@@ -6,6 +6,7 @@ import { id } from '../api/fields.ts';
 import { Job, jobsApi } from '../api/jobs.ts';
 import { ledgerApi } from '../api/ledger.ts';
 import { alertsApi } from '../api/limits.ts';
+import { modelsApi } from '../api/models.ts';
 import { serverApi } from '../api/server.ts';
 import { CoreError } from '../core/index.ts';
 import { bounded } from './bounds.ts';
@@ -137,6 +138,16 @@ const listLedger = toolFor(ledgerApi.list, {
   describe: { kind: 'For example knowledge.embedding-missing; the status tool counts entries by kind.' },
 });
 
+const discoverModels = toolFor(modelsApi.discover, {
+  name: 'discover_models',
+  title: 'Discover models of providers',
+  description:
+    'Reads the lists of models of the AI providers that have a key: adds new models, updates sizes and prices, retires what ' +
+    'is gone. The server does so every day; use it when a new model is needed now. Begin with dry_run.',
+  access: 'admin',
+  whenNotFound: 'Call it without provider: it returns those that have a key.',
+});
+
 const parts = {
   doctor: 'GET /api/v1/doctor',
   alerts: 'GET /api/v1/alerts',
@@ -207,4 +218,4 @@ async function attempt<Route extends Part>(route: Route, { call, signal }: ToolC
 
 const failureText = ({ route, error }: Failure): string => `${route}: ${errorText(error) ?? unexpectedError}`;
 
-export const operationsTools = [jobStatus, reviewQueue, mergeEntities, listLedger, status];
+export const operationsTools = [jobStatus, reviewQueue, mergeEntities, listLedger, discoverModels, status];

@@ -99,6 +99,8 @@ export class Activity {
     this.since = clock.now();
   }
 
+  readonly isCounted = (name: string): boolean => name in this.#handlers;
+
   /** Listener for the event bus. */
   readonly take = ({ name, payload }: EmittedEvent): void => {
     this.#handlers[name as CountedEvent]?.(payload, textOf(payload['organizationId']));

@@ -68,6 +68,7 @@ describe('an HTTP failure', () => {
     [500, { error: { code: 'RATE_LIMIT_EXCEEDED' } }],
     [500, { error: { message: 'Rate limit reached for model-1.5 in organization x' } }],
     [500, { error: { message: 'This model is rate-limited upstream.' } }],
+    [502, { error: { message: 'Provider returned error', metadata: { raw: 'x is rate-limited upstream' } } }],
   ])('%i that names a rate limit is a rate limit: %j', (status, body) => {
     expect(kind(status, body)).toBe('rate-limit');
   });
@@ -95,6 +96,9 @@ describe('an HTTP failure', () => {
     expect(kind(429, quota)).toBe('payment');
     expect(kind(429, quota, { 'retry-after': '20' })).toBe('rate-limit');
     expect(kind(429, '', { 'x-ratelimit-limit-req-minute': '0' })).toBe('payment');
+    // The window resets, the quota stays 0.
+    const none = { 'x-ratelimit-limit-req-minute': '0', 'x-ratelimit-remaining-req-minute': '0' };
+    expect(classifyHttpFailure(response(429, '', none), now).hint).toBeUndefined();
   });
 
   it('carries the hint: of a limit from anywhere, of others only Retry-After', () => {

@@ -55,9 +55,11 @@ export function classifyHttpFailure(failure: ErrorResponse | HttpFailure, now: n
     return classOf(kindsWithoutResponse[failure.kind], undefined, undefined);
   const { status, headers, body } = failure;
   const isRateLimited = isRateLimitResponse(failure);
-  const hint = readRetryHint({ headers, body, isRateLimited }, now);
+  const hasQuota = !hasNoQuota(headers);
+  // Without any quota it does not help to wait for a window.
+  const hint = readRetryHint({ headers, body, isRateLimited: isRateLimited && hasQuota }, now);
   if (!isRateLimited) return classOf(kindOfStatus(status), status, hint);
-  const isOutOfQuota = hasNoQuota(headers) || (hint === undefined && hasField(body, 'insufficientquota'));
+  const isOutOfQuota = !hasQuota || (hint === undefined && hasField(body, 'insufficientquota'));
   return classOf(isOutOfQuota ? 'payment' : 'rate-limit', status, hint);
 }
 

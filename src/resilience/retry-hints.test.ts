@@ -6,6 +6,23 @@ import { hasNoQuota, maxHintMs, readRetryHint } from './retry-hints.ts';
 
 const now = Date.UTC(2026, 0, 31, 12, 0, 0);
 const json = (value: unknown) => JSON.stringify(value);
+const hourMs = 3_600_000;
+const openRouter = (raw: string) =>
+  json({ error: { message: 'Provider returned error', code: 429, metadata: { raw, provider_name: 'X' } } });
+const gemini = (retryDelay: string, ...quotaIds: readonly string[]) => ({
+  error: {
+    code: 429,
+    message: `You exceeded your current quota. Please retry in ${retryDelay}.`,
+    status: 'RESOURCE_EXHAUSTED',
+    details: [
+      {
+        '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+        violations: quotaIds.map((quotaId) => ({ quotaMetric: 'requests', quotaId, quotaValue: '20' })),
+      },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay },
+    ],
+  },
+});
 type Row = readonly [
   name: string,
   headers: Record<string, string>,
@@ -17,7 +34,7 @@ type Row = readonly [
 const hints: readonly Row[] = [
   ['Retry-After in seconds', { 'Retry-After': '30' }, '', 30_000, 'retry-after'],
   ['Retry-After with a fraction', { 'retry-after': '7.66' }, '', 7_660, 'retry-after'],
-  ['Retry-After now', { 'retry-after': '0' }, '', 0, 'retry-after'],
+  ['Retry-After now', { 'retry-after': '0' }, '', 1_000, 'retry-after'],
   ['Retry-After as a date', { 'retry-after': 'Sat, 31 Jan 2026 12:00:42 GMT' }, '', 42_000, 'retry-after'],
   [
     'a date against the clock of the server',
@@ -205,6 +222,96 @@ const hints: readonly Row[] = [
     'body daily allocation',
   ],
   ['prose with a space', {}, 'Please try again in 16m 32.64s.', 992_640, 'body message'],
+  ['retry-after-ms of 0', { 'retry-after-ms': '0' }, '', 1_000, 'retry-after-ms'],
+  ['a window that has just reset', { 'x-ratelimit-reset': '0' }, '', 1_000, 'x-ratelimit-reset'],
+  ['prose with 0 seconds', {}, 'try again in 0s', 1_000, 'body message'],
+  [
+    "OpenRouter, its upstream's message as text",
+    {},
+    openRouter('Rate limit reached for model `x`. Please try again in 9.5s. Visit the console.'),
+    9_500,
+    'body message',
+  ],
+  [
+    "OpenRouter, its upstream's message as JSON",
+    {},
+    openRouter(json({ error: { message: 'Please try again in 9.5s', code: 'rate_limit_exceeded' } })),
+    9_500,
+    'body message',
+  ],
+  [
+    'OpenRouter, limited upstream for a moment',
+    {},
+    openRouter('x/y:free is temporarily rate-limited upstream. Please retry shortly, or add your own key'),
+    10_000,
+    'body message',
+  ],
+  [
+    'Cloudflare, no capacity',
+    {},
+    json({ errors: [{ code: 3040, message: 'Capacity temporarily exceeded, please try again.' }] }),
+    10_000,
+    'body capacity',
+  ],
+  ['Mistral, no capacity', {}, json({ message: 'Service tier capacity exceeded.' }), 10_000, 'body message'],
+  [
+    'Mistral, a minute without a reset header',
+    {
+      'x-ratelimit-limit-req-minute': '60',
+      'x-ratelimit-remaining-req-minute': '0',
+      'ratelimitbysize-reset': '28',
+      'ratelimitbysize-remaining': '499000',
+    },
+    json({ message: 'Requests rate limit exceeded' }),
+    60_000,
+    'x-ratelimit-remaining-req-minute',
+  ],
+  [
+    'a day and a minute without reset headers',
+    { 'x-ratelimit-remaining-requests-day': '0', 'x-ratelimit-remaining-requests-minute': '0' },
+    '',
+    12 * hourMs,
+    'x-ratelimit-remaining-requests-day',
+  ],
+  [
+    'a reset header before the name of a window',
+    { 'x-ratelimit-remaining-minute': '0', 'ratelimit-remaining': '0', 'ratelimit-reset': '34' },
+    '',
+    34_000,
+    'ratelimit-reset',
+  ],
+  [
+    'Cohere, calls per minute',
+    {},
+    json({
+      message:
+        "You are using a Trial key, which is limited to 10 API calls / minute. You can continue to use the Trial key for free or upgrade to a Production key with higher rate limits at 'https://dashboard.cohere.com/api-keys'.",
+    }),
+    60_000,
+    'body message',
+  ],
+  [
+    'Cohere, calls per month',
+    {},
+    json({ message: 'You are using a Trial key, which is limited to 1000 API calls / month.' }),
+    12 * hourMs,
+    'body message',
+  ],
+  ['tokens per day', {}, 'Tokens per day limit exceeded - too many tokens.', 12 * hourMs, 'body message'],
+  [
+    'Gemini, a quota per day until midnight Pacific, whatever its RetryInfo says',
+    { 'retry-after': '23' },
+    json([gemini('23s', 'GenerateRequestsPerMinutePerProject', 'GenerateRequestsPerDayPerProject-FreeTier')]),
+    20 * hourMs,
+    'body daily quota',
+  ],
+  [
+    'Gemini, a quota per minute',
+    {},
+    json(gemini('23s', 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier')),
+    23_000,
+    'body RetryInfo',
+  ],
   ['prose with two words', {}, 'retry after 1 minute and 30 seconds', 90_000, 'body message'],
   ['prose with a comma', {}, 'Try again in 2 days, 3 hours', 183_600_000, 'body message'],
   [
@@ -275,6 +382,11 @@ describe('a retry hint', () => {
     ],
     ['JSON of other shapes', {}, '[[], null, 3]'],
     ['null', {}, 'null'],
+    ['windows of two lengths', {}, 'limited to 10 calls per minute or 1000 calls per month'],
+    ['a window that is not a limit', {}, 'we answer most tickets once per day'],
+    ['a named window with requests left', { 'x-ratelimit-remaining-req-minute': '3' }, ''],
+    ['prose about later', {}, 'Rate limit exceeded, please try again later.'],
+    ['a violation without an id', {}, json({ error: { details: [{ violations: [null, {}] }] } })],
   ];
   it.each(none)('is absent: %s', (_name, headers, body) => {
     expect(readRetryHint({ headers, body }, now)).toBeUndefined();
@@ -314,7 +426,7 @@ describe('a retry hint', () => {
         const hint = readRetryHint({ headers, body: text }, now);
         if (hint === undefined) return;
         expect(Number.isInteger(hint.retryAfterMs)).toBe(true);
-        expect(hint.retryAfterMs).toBeGreaterThanOrEqual(0);
+        expect(hint.retryAfterMs).toBeGreaterThan(0);
         expect(hint.retryAfterMs).toBeLessThanOrEqual(maxHintMs);
       }),
       { numRuns: 2_000 },
@@ -337,6 +449,20 @@ describe('a retry hint', () => {
     const body = `try again in 1${piece.repeat(30_000)}_`;
     expect(readRetryHint({ headers: {}, body }, now)).toBeUndefined();
     expect(await repeatedTaskMs(() => readRetryHint({ headers: {}, body }, now))).toBeLessThan(maxTaskMs);
+  });
+});
+
+describe("Gemini's day", () => {
+  it.each([
+    ['in winter', '2026-01-31T12:00:00Z', 20],
+    ['in summer', '2026-07-31T12:00:00Z', 19],
+    ['just before midnight', '2026-01-31T07:59:59Z', 1 / 3_600],
+    ['at midnight', '2026-01-31T08:00:00Z', 24],
+    ['when clocks go forward', '2026-03-08T08:00:00Z', 23],
+    ['when clocks go back', '2026-11-01T07:00:00Z', 25],
+  ])('ends at midnight Pacific: %s', (_when, at, hours) => {
+    const body = json(gemini('1s', 'GenerateRequestsPerDayPerProjectPerModel-FreeTier'));
+    expect(readRetryHint({ headers: {}, body }, Date.parse(at))?.retryAfterMs).toBe(hours * hourMs);
   });
 });
 

@@ -6,7 +6,7 @@
  * @example const hint: RetryHint = { retryAfterMs: 1_500, source: 'retry-after' };
  */
 export interface RetryHint {
-  /** Wait at least this long; whole milliseconds from 0 to 31 days. */
+  /** Wait at least this long; whole milliseconds up to 31 days. "Now" is 1 s: an immediate retry would be rejected again. */
   readonly retryAfterMs: number;
   /** The header's name, or the part of the body. */
   readonly source: string;
@@ -24,18 +24,28 @@ export interface HintInput {
 }
 
 /**
- * The hint in a response, in order of precedence: `retry-after-ms` and `x-ms-retry-after-ms`, then `Retry-After`; then
- * the body (Gemini's RetryInfo, OpenRouter's wrapped headers, Cloudflare's daily quota, prose), which refers to this
- * rejection; then the reset headers, which describe quota windows in general (see `windowToWaitFor`).
- * `now` is the wall clock in epoch milliseconds.
+ * The hint in a response, in order of precedence: a quota per day that the body names, whatever shorter delay comes with
+ * it (Gemini); `retry-after-ms` and `x-ms-retry-after-ms`, then `Retry-After`; then the body (Gemini's RetryInfo,
+ * OpenRouter's wrapped headers, Cloudflare's daily quota, prose), which refers to this rejection; then the reset headers,
+ * which describe quota windows in general (see `windowToWaitFor`); then a window or a delay that the body names without a
+ * number ("10 API calls / minute", "retry shortly"). `now` is the wall clock in epoch milliseconds.
  */
 export function readRetryHint(response: HintInput, now: number): RetryHint | undefined {
   const headers = lowerCased(response.headers);
-  const explicit = explicitHint(headers, now);
-  if (explicit || response.isRateLimited === false) return explicit;
+  if (response.isRateLimited === false) return explicitHint(headers, now);
+  const body = response.body ?? '';
   return (
-    bodyHint(response.body ?? '', now, (wrapped) => headersHint(wrapped, now)) ?? windowHint(headers, now)
+    dailyQuota(jsonBody(body), now) ??
+    explicitHint(headers, now) ??
+    bodyHint(body, now, (wrapped) => headersHint(wrapped, now)) ??
+    windowHint(headers, now) ??
+    vagueHint(body, now)
   );
+}
+
+/** Undefined without a delay. */
+function hintOf(retryAfterMs: number | undefined, source: string): RetryHint | undefined {
+  return retryAfterMs === undefined ? undefined : { retryAfterMs: retryAfterMs || minRetryMs, source };
 }
 
 function headersHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
@@ -44,16 +54,15 @@ function headersHint(headers: Readonly<Record<string, string>>, now: number): Re
 
 function explicitHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
   for (const source of ['retry-after-ms', 'x-ms-retry-after-ms']) {
-    const ms = plausibleMs(decimal(headers[source] ?? ''));
-    if (ms !== undefined) return { retryAfterMs: ms, source };
+    const hint = hintOf(plausibleMs(decimal(headers[source] ?? '')), source);
+    if (hint) return hint;
   }
-  const ms = retryAfterHeaderMs(headers['retry-after'] ?? '', now, headers['date']);
-  return ms === undefined ? undefined : { retryAfterMs: ms, source: 'retry-after' };
+  return hintOf(retryAfterHeaderMs(headers['retry-after'] ?? '', now, headers['date']), 'retry-after');
 }
 
 function windowHint(headers: Readonly<Record<string, string>>, now: number): RetryHint | undefined {
-  const window = windowToWaitFor(quotaWindows(headers, now));
-  return window && { retryAfterMs: window.resetMs, source: window.source };
+  const window = windowToWaitFor(quotaWindows(headers, now), namedWindows(headers, now));
+  return window && hintOf(window.resetMs, window.source);
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -76,16 +85,20 @@ export function jsonBody(body: string): Json | undefined {
   }
 }
 
-/** The message fields of an error body, or the text itself when it is not JSON. */
+/** The message fields of an error body, wrapped ones last, or the text itself when it is not JSON. */
 export function messagesIn(body: string): readonly string[] {
   const json = jsonBody(body);
   if (!json) return body.length > maxBodyLength ? [] : [body];
-  const places = [json, asObject(json['error']), ...asArray(json['errors']).map(asObject)];
-  return places.flatMap((place) =>
+  const error = asObject(json['error']);
+  const places = [json, error, ...asArray(json['errors']).map(asObject)];
+  const messages = places.flatMap((place) =>
     ['message', 'error', 'detail', 'title', 'type', 'reason']
       .map((field) => place?.[field])
       .filter((value) => typeof value === 'string'),
   );
+  // OpenRouter: what its upstream responded.
+  const raw = asObject(error?.['metadata'])?.['raw'];
+  return typeof raw === 'string' ? [...messages, ...messagesIn(raw)] : messages;
 }
 
 /** The hint in a body. `readHeaders` reads the headers that OpenRouter wraps in the body. */
@@ -109,10 +122,21 @@ function retryInfo(json: Json): RetryHint | undefined {
     const delay = detail?.['retryDelay'];
     if (typeof type !== 'string' || !type.endsWith('google.rpc.RetryInfo') || typeof delay !== 'string')
       continue;
-    const retryAfterMs = plausibleMs(compactDurationMs(delay));
-    if (retryAfterMs !== undefined) return { retryAfterMs, source: 'body RetryInfo' };
+    const hint = hintOf(plausibleMs(compactDurationMs(delay)), 'body RetryInfo');
+    if (hint) return hint;
   }
   return undefined;
+}
+
+/**
+ * Gemini: `error.details[].violations[]` has the `quotaId` of every exceeded quota (`GenerateRequestsPerDay…`). Its
+ * RetryInfo is less than a minute even then. Its days end at midnight Pacific.
+ */
+function dailyQuota(json: Json | undefined, now: number): RetryHint | undefined {
+  const details = asArray(asObject(json?.['error'])?.['details']).map(asObject);
+  const violations = details.flatMap((detail) => asArray(detail?.['violations'])).map(asObject);
+  const isPerDay = violations.some((violation) => /PerDay/.test(String(violation?.['quotaId'])));
+  return isPerDay ? hintOf(untilPacificMidnightMs(now), 'body daily quota') : undefined;
 }
 
 /** OpenRouter: `error.metadata.headers` holds the headers of its upstream. */
@@ -129,24 +153,47 @@ function wrappedHeaders(
   return hint && { ...hint, source: `body ${hint.source}` };
 }
 
+const hasErrorCode = (json: Json | undefined, code: number): boolean =>
+  asArray(json?.['errors']).some((error) => asObject(error)?.['code'] === code);
+
 /** Cloudflare: code 4006 or "daily free allocation": both reset at midnight UTC. */
 function dailyAllocation(json: Json | undefined, body: string, now: number): RetryHint | undefined {
-  const hasCode = asArray(json?.['errors']).some((error) => asObject(error)?.['code'] === 4006);
-  if (!hasCode && !messagesIn(body).some((message) => /\bdaily free allocation\b/i.test(message)))
-    return undefined;
-  const day = 86_400_000;
-  return {
-    retryAfterMs: Math.ceil((Math.floor(now / day) + 1) * day - now),
-    source: 'body daily allocation',
-  };
+  const isUsedUp =
+    hasErrorCode(json, 4006) ||
+    messagesIn(body).some((message) => /\bdaily free allocation\b/i.test(message));
+  return isUsedUp ? hintOf(windowMs('day', now), 'body daily allocation') : undefined;
 }
 
 function prose(body: string): RetryHint | undefined {
   for (const message of messagesIn(body)) {
-    const retryAfterMs = proseMs(message);
-    if (retryAfterMs !== undefined) return { retryAfterMs, source: 'body message' };
+    const hint = hintOf(proseMs(message), 'body message');
+    if (hint) return hint;
   }
   return undefined;
+}
+
+/** "Shortly", and what is over soon by its nature: full capacity. */
+const shortMs = 10_000;
+const soon =
+  /\b(?:retry|try again) (?:shortly|soon|in a moment)\b|\btemporarily (?:rate[ -]limited|overloaded|at capacity)\b|\bcapacity (?:temporarily )?exceeded\b/i;
+
+/** A window, or a delay without a number. Cloudflare's code 3040 is full capacity. */
+function vagueHint(body: string, now: number): RetryHint | undefined {
+  if (hasErrorCode(jsonBody(body), 3040)) return hintOf(shortMs, 'body capacity');
+  const messages = messagesIn(body).map((message) => message.slice(0, maxMessageLength));
+  if (messages.some((message) => soon.test(message))) return hintOf(shortMs, 'body message');
+  const named = new Set(messages.flatMap(windowsNamedIn));
+  const [only] = named;
+  return named.size === 1 && only ? hintOf(windowMs(only, now), 'body message') : undefined;
+}
+
+/** "limited to 10 API calls / minute", "Tokens per day limit exceeded", "free-models-per-day". */
+function windowsNamedIn(message: string): readonly WindowName[] {
+  if (!/\b(?:limit|quota)/i.test(message)) return [];
+  const found = message.matchAll(/(?:\/ ?|\bper[ -])(second|minute|min|hour|day|month)\b/gi);
+  return Array.from(found, ([, name = '']) => windowNames[name.toLowerCase()]).filter(
+    (name) => name !== undefined,
+  );
 }
 
 function asObject(value: unknown): Json | undefined {
@@ -200,6 +247,18 @@ function ietfWindows(value: string): readonly QuotaWindow[] {
   });
 }
 
+/** `x-ratelimit-remaining-req-minute: 0` without a reset header: until the named window is over, at the latest. */
+function namedWindows(headers: Headers, now: number): readonly QuotaWindow[] {
+  const windows: QuotaWindow[] = [];
+  for (const [source, value] of Object.entries(headers)) {
+    const match = /^(?:x-)?ratelimit-remaining(?:-[a-z]+)*-(second|minute|hour|day|month)$/.exec(source);
+    const name = windowNames[match?.[1] ?? ''];
+    if (name === undefined || decimal(value) !== 0) continue;
+    windows.push({ source, resetMs: windowMs(name, now), remaining: 0, isBySize: false });
+  }
+  return windows;
+}
+
 function parameter(part: string): readonly [string, string] {
   const equals = part.indexOf('=');
   return equals < 0 ? [part, ''] : [part.slice(0, equals), part.slice(equals + 1)];
@@ -207,15 +266,19 @@ function parameter(part: string): readonly [string, string] {
 
 /**
  * The window to wait for after a rejection:
- * 1. of the windows with nothing left the latest, because all of them must reset;
+ * 1. of the windows with nothing left the latest, because all of them must reset; those with a reset first;
  * 2. else of those with an unknown remainder the soonest: at worst one more rejection, instead of a lost day;
  * 3. else of those by size the soonest: what is left was too little.
  * A window of requests with requests left did not cause the rejection.
  */
-function windowToWaitFor(windows: readonly QuotaWindow[]): QuotaWindow | undefined {
-  const bySoonest = [...windows].sort((a, b) => a.resetMs - b.resetMs);
+function windowToWaitFor(
+  windows: readonly QuotaWindow[],
+  named: readonly QuotaWindow[],
+): QuotaWindow | undefined {
+  const bySoonest = windows.toSorted((a, b) => a.resetMs - b.resetMs);
   return (
     bySoonest.findLast((window) => window.remaining === 0) ??
+    named.toSorted((a, b) => a.resetMs - b.resetMs).at(-1) ??
     bySoonest.find((window) => window.remaining === undefined) ??
     bySoonest.find((window) => window.isBySize)
   );
@@ -252,6 +315,46 @@ const unitMs: Readonly<Record<string, number>> = {
   µs: 1e-3,
   ns: 1e-6,
 };
+
+type WindowName = 'second' | 'minute' | 'hour' | 'day' | 'month';
+
+const windowNames: Readonly<Record<string, WindowName>> = {
+  second: 'second',
+  minute: 'minute',
+  min: 'minute',
+  hour: 'hour',
+  day: 'day',
+  month: 'month',
+};
+
+/** How long a window lasts at most: days and months end in UTC, when shorter ones began is unknown. */
+function windowMs(name: WindowName, now: number): number {
+  const at = new Date(now);
+  if (name === 'month') return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1) - now;
+  return name === 'day' ? Math.ceil(dayMs - (now % dayMs)) : (unitMs[name] ?? 0);
+}
+
+const dayMs = 86_400_000;
+
+function untilPacificMidnightMs(now: number): number {
+  const candidate = now + dayMs - pacificTimeOfDayMs(now);
+  const off = pacificTimeOfDayMs(candidate);
+  // An hour off on a day on which the clocks change.
+  return candidate - now + (off > dayMs / 2 ? dayMs - off : -off);
+}
+
+const pacificTime = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'America/Los_Angeles',
+  hourCycle: 'h23',
+  hour: 'numeric',
+  minute: 'numeric',
+  second: 'numeric',
+});
+
+function pacificTimeOfDayMs(at: number): number {
+  const [hours = 0, minutes = 0, seconds = 0] = pacificTime.format(at).split(':').map(Number);
+  return ((hours * 60 + minutes) * 60 + seconds) * 1_000 + (at % 1_000);
+}
 
 /** Whole milliseconds from 0 to 31 days, rounded up; else undefined. */
 function plausibleMs(ms: number | undefined): number | undefined {
@@ -292,7 +395,7 @@ function isoDate(text: string): number | undefined {
 
 /** A time at most this long ago means now: clocks differ, and responses take time. */
 const clockSkewMs = 60_000;
-/** The delay for "now": an immediate retry would be rejected again. */
+/** The delay for "now". */
 const minRetryMs = 1_000;
 
 /** Milliseconds from `now` to a point in time, both in epoch milliseconds. Undefined for a time long past. */

@@ -49,7 +49,7 @@ describe('dashboard pages with data', () => {
         [run, ['1 page failed', 'server-error', 'Retry failed pages']],
         [`${run}/vault?type=users`, ['Show more', 'deleted']],
         [`${run}/vault?type=users&item=1`, ['2 versions. Changed lines are marked.', 'Older version']],
-        ['/models', ['swift', 'cooling down', 'available in', 'rate-limit', 'Test prompt']],
+        ['/models', ['swift', 'cooling down', 'available in', 'rate-limit', 'Test prompt', 'completed']],
         [`/models/${barred}`, ['Cooldowns', 'default', 'Ranking', 'authentication']],
         ['/organizations', ['2 of 100 in flight', 'Global concurrency', 'Executions']],
         [`/organizations/${world.busy.organizationId}`, ['2 of 2 in flight', 'active', 'running']],

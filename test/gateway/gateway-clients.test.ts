@@ -31,7 +31,7 @@ async function world(
       { name: 'beta', models: [{ name: 'second' }, { name: 'embed', kind: 'embeddings', dimensions: 8 }] },
     ],
   });
-  const { key } = await made.gateway.keys.create({ name: 'client', expiresAt: null, dailyTokenCap: null });
+  const { key } = await made.gateway.keys.create({ name: 'client', expiresAt: null });
   return { ...made, key };
 }
 

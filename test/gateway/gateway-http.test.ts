@@ -298,6 +298,26 @@ describe('a request', () => {
     expect(((await header.json()) as ErrorBody).error.param).toBe('x-headworks-timeout');
   });
 
+  it('may take as long as x-headworks-timeout says when no other model is left', async () => {
+    const at = await gatewayWorld({
+      providers: [
+        { name: 'alpha', models: [{ name: 'a', script: [{ fault: 'slow', ms: 2_500, times: 9 }] }] },
+      ],
+      options: {
+        responseTimeoutSeconds: 1,
+        firstTokenTimeoutSeconds: 1,
+        idleTimeoutSeconds: 1,
+        maxRetries: 0,
+      },
+    });
+    expect((await at.chat()).status).toBe(503);
+    for (const stream of [false, true]) {
+      const answer = await at.chat({ stream }, { 'x-headworks-timeout': '600' });
+      expect(answer.status).toBe(200);
+      await answer.text();
+    }
+  });
+
   it('uses the named models first, only them without fallback, and several separated by commas', async () => {
     const at = await gatewayWorld({ providers: three });
     const modelFor = async (name: string, headers: Record<string, string> = {}) =>
@@ -309,6 +329,47 @@ describe('a request', () => {
     at.simulator.script('gamma-1', [{ fault: '500', times: 10 }]);
     const alone = await at.chat({ model: 'gamma/gamma-1' }, { 'x-headworks-fallback': 'none' });
     expect(alone.status).toBe(503);
+  });
+});
+
+describe('an alias', () => {
+  it('is listed, and requests for it use its models', async () => {
+    const at = await gatewayWorld({
+      providers: three,
+      options: {
+        aliases: [
+          { name: 'gpt-4o-mini', models: ['gamma/gamma-1', 'auto'] },
+          { name: 'beta/beta-1', models: ['alpha/alpha-1'] },
+          { name: 'lost', models: ['gone'] },
+        ],
+        modelOrder: ['beta/beta-1', 'missing'],
+      },
+    });
+    const listed = (await (await at.call('GET', '/v1/models')).json()) as { data: { id: string }[] };
+    expect(listed.data.map(({ id }) => id)).toEqual([
+      'auto',
+      'gpt-4o-mini',
+      'beta/beta-1',
+      'alpha/alpha-1',
+      'gamma/gamma-1',
+    ]);
+    expect((await at.call('GET', '/v1/models/gpt-4o-mini')).status).toBe(200);
+    const modelFor = async (name: string) =>
+      (await at.chat({ model: name })).headers.get('x-headworks-model');
+    expect(await modelFor('gpt-4o-mini')).toBe('gamma/gamma-1');
+    expect(await modelFor('beta/beta-1')).toBe('alpha/alpha-1');
+    expect(await modelFor('auto')).toBe('beta/beta-1');
+    const lost = await at.chat({ model: 'lost' });
+    expect(lost.status).toBe(404);
+    expect(((await lost.json()) as ErrorBody).error.message).toContain('The alias "lost" stands for gone');
+    const warned = at.events.filter(({ name }) => name === 'gateway:unknown-names');
+    expect(warned.map(({ payload }) => payload)).toContainEqual({
+      setting: 'gateway.aliases.lost',
+      names: 'gone',
+    });
+    expect(warned.at(-1)?.payload).toMatchObject({ setting: 'gateway.modelOrder' });
+    const explained = await at.call('GET', `/api/v1/models/${await idOf(at, 'gamma/gamma-1')}/explain`);
+    expect(await explained.text()).toContain('The alias gpt-4o-mini refers to it.');
   });
 });
 
@@ -367,8 +428,7 @@ describe('scores', () => {
 
   it('show a key only its own attempts', async () => {
     const at = await gatewayWorld({ providers: [{ name: 'alpha', models: [{ name: 'a' }] }] });
-    const made = async (name: string) =>
-      at.gateway.keys.create({ name, expiresAt: null, dailyTokenCap: null });
+    const made = async (name: string) => at.gateway.keys.create({ name, expiresAt: null });
     const [one, other] = [await made('one'), await made('other')];
     for (const { key } of [one, other, other]) await at.chat({}, { authorization: `Bearer ${key}` });
     const path = `/api/v1/models/${await idOf(at, 'alpha/a')}/explain`;
@@ -459,13 +519,13 @@ describe('models and keys', () => {
       (await at.call('POST', '/api/v1/keys', { name: 'x', expires_at: '2020-01-01T00:00:00.000Z' })).status,
     ).toBe(400);
 
-    const capped = await create({ name: 'capped', daily_token_cap: 5 });
+    const capped = await create({ name: 'capped', tokens_per_day: 5 });
     expect((await as(capped.key)).status).toBe(200);
     const over = await as(capped.key);
     expect(over.status).toBe(429);
     expect(((await over.json()) as ErrorBody).error).toMatchObject({
       code: 'insufficient_quota',
-      headworks_code: 'GATEWAY_TOKEN_CAP_EXCEEDED',
+      headworks_code: 'GATEWAY_KEY_LIMIT_REACHED',
     });
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   });

@@ -124,6 +124,8 @@ describe('an added model', () => {
       origin: 'custom',
       upstream_model: 'alpha-1',
       quotas: {},
+      price: null,
+      timeouts: {},
       cooldowns: [],
       available_at: null,
       is_active: false,
@@ -192,6 +194,8 @@ describe('an added model', () => {
       name: 'set',
       provider: 'set',
       baseUrl: 'https://set.example.com/v1',
+      apis: ['chat' as const],
+      keyHeader: 'authorization' as const,
       upstreamModel: 'set',
       envVar: null,
       headers: {},
@@ -201,10 +205,15 @@ describe('an added model', () => {
         tools: true,
         json: true,
         vision: false,
+        reasoning: false,
         embeddings: false,
+        endpoints: [],
         contextTokens: null,
+        maxOutputTokens: null,
       },
       quotas: {},
+      price: null,
+      timeouts: {},
     };
     const at = await gatewayWorld({ providers: two, options: { models: [configured] } });
     for (const [name, why] of [

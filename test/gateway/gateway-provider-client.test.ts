@@ -5,9 +5,9 @@ import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CoreError, Redactor } from '../../src/core/index.ts';
+import { CoreError, Redactor, systemIds } from '../../src/core/index.ts';
 import { createProviderClient } from '../../src/gateway/providers/provider-client.ts';
-import { parseRequest } from '../../src/gateway/dialects/openai.ts';
+import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
 import type { AttemptTimeouts, Model, ProviderOutcome, ProviderStream } from '../../src/gateway/types.ts';
 import { parseModelDefinition } from '../../src/gateway/models/model-definition.ts';
 import type {
@@ -31,6 +31,8 @@ const model: Model = {
   id: 1,
   isActive: true,
   origin: 'custom',
+  missedLists: 0,
+  retiredAt: null,
   createdAt: new Date(0),
 };
 
@@ -57,6 +59,7 @@ function world(
   const client = createProviderClient({
     transport,
     clock,
+    ids: systemIds,
     redactor,
     maxResponseBytes: more.maxResponseBytes ?? 10_000,
   });
@@ -172,7 +175,7 @@ describe('a call', () => {
       status: 200,
       contentType: 'application/json',
       body: Buffer.from(JSON.stringify(good)),
-      tokens: { prompt: 3, completion: 1, isEstimated: false },
+      tokens: { prompt: 3, completion: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0, isEstimated: false },
       quotaExhaustedUntil: undefined,
     });
   });
@@ -433,7 +436,7 @@ describe('a streamed call, before its first content', () => {
     ],
     [
       'one event without end',
-      [...Array.from({ length: 300 }, () => 'x'.repeat(1_000)), 3_600_000],
+      [...Array.from({ length: 5 }, () => 'x'.repeat(8 * 1024 * 1024)), 3_600_000],
       { failureClass: 'invalid-response' },
     ],
   ])('fails with %s', async (_what, script, expected) => {
@@ -489,7 +492,7 @@ describe('a streamed call, after its first content', () => {
     await readRest(made);
     expect(await made.outcome.ended).toEqual({
       failureClass: null,
-      tokens: { prompt: 5, completion: 6, isEstimated: false },
+      tokens: { prompt: 5, completion: 6, cacheRead: 0, cacheWrite: 0, reasoning: 0, isEstimated: false },
       streamMs: 0,
     });
   });
@@ -764,6 +767,7 @@ describe('a call over a real socket', () => {
           close: () => transport.close(),
         },
         clock,
+        ids: systemIds,
         redactor: new Redactor(),
         maxResponseBytes: 10_000_000,
       });

@@ -5,11 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentEmitter } from '../../src/core/telemetry.ts';
 import { systemClock } from '../../src/core/system.ts';
 import { ProviderQuotas } from '../../src/gateway/quotas/provider-quotas.ts';
+import { TieredCounter } from '../../src/gateway/quotas/tiered-counter.ts';
+import type { QuotaCounter } from '../../src/gateway/quotas/quota-counter.ts';
 import {
   MemoryQuotaCounter,
   quotaWindowsOf,
   RedisQuotaCounter,
 } from '../../src/gateway/quotas/quota-counter.ts';
+import { KeyLimiter } from '../../src/gateway/state/key-limits.ts';
+import { exampleKey } from '../support/gateway/examples.ts';
 import { describeQuotaCounterContract } from '../support/gateway/quota-counter.contract.ts';
 import type { RedisConnection } from '../../src/platform/redis/connection.ts';
 import { connectRedis } from '../../src/platform/redis/connection.ts';
@@ -39,6 +43,9 @@ type Windows = ReturnType<typeof quotaWindowsOf>;
 describeQuotaCounterContract('Redis', counterOn);
 
 const smallCall = { estimatedTokens: 10, estimatedPromptTokens: 10 };
+
+const quotasWith = (shared: QuotaCounter) =>
+  new ProviderQuotas(systemClock, new TieredCounter({ clock: systemClock, events: silentEmitter, shared }));
 
 describe('a quota counter in Redis', () => {
   it('decides as the one in memory, step by step', async () => {
@@ -109,18 +116,34 @@ describe('a quota counter in Redis', () => {
       1,
     );
     const burst = () => {
-      const quotas = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
+      const quotas = quotasWith(shared);
       return Array.from({ length: 20 }, () => quotas.take(model, 'key', smallCall));
     };
     const taken = await Promise.all([burst(), burst(), burst()].flat());
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(20);
   });
 
+  it('counts the requests per minute of a gateway key over all servers', async () => {
+    const shared = new RedisQuotaCounter(redis);
+    const { hash: _hash, ...key } = exampleKey(1, { id: uniqueName('key'), requestsPerMinute: 5 });
+    const burst = () => {
+      const limiter = new KeyLimiter({
+        clock: systemClock,
+        keys: { byId: () => key },
+        usage: { usedToday: () => ({ tokens: 0, usd: 0 }) },
+        counter: new TieredCounter({ clock: systemClock, events: silentEmitter, shared }),
+      });
+      return Array.from({ length: 5 }, async () => limiter.admit(`key:${key.id}`));
+    };
+    const results = await Promise.allSettled([burst(), burst(), burst()].flat());
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+  });
+
   it('that is unavailable leaves the process with its own count', async () => {
     const gone = await connectRedis({ url: redisUrl(), keyPrefix: `${prefix}:` });
     await gone.close();
     const shared = new RedisQuotaCounter(gone);
-    const quotas = new ProviderQuotas({ clock: systemClock, events: silentEmitter, shared });
+    const quotas = quotasWith(shared);
     const model = modelOf({ name: uniqueName('model'), quotas: { requestsPerMinute: 3 } }, 1);
     const taken = await Promise.all(Array.from({ length: 9 }, () => quotas.take(model, 'key', smallCall)));
     expect(taken.filter((outcome) => 'grant' in outcome)).toHaveLength(3);

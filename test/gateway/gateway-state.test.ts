@@ -33,6 +33,7 @@ async function openState(url: string, schema: string) {
     events,
     builtIn: [exampleModel('a/one')],
     configured: [],
+    providers: [],
     windowDays: 7,
   });
   let closing: Promise<void> | undefined;
@@ -73,7 +74,7 @@ describe('two processes on one server', () => {
 
   it('share models and revoked keys within a second', async () => {
     const [one, two] = [await open(), await open()];
-    const { key, record } = await one.state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+    const { key, record } = await one.state.keys.create({ name: 'x', expiresAt: null });
     await expect.poll(() => two.state.keys.check(key), soon).toEqual({ kind: 'valid', key: record });
     await two.state.keys.revoke(record.id);
     await expect.poll(() => one.state.keys.check(key), soon).toEqual({ kind: 'revoked' });
@@ -94,7 +95,7 @@ describe('two processes on one server', () => {
     expect(second.state.cooldowns.of(modelId, 'k1')).toEqual(long);
     await second.state.cooldowns.extendDurably(cooldownOf(modelId, 1_000));
     expect(second.state.scores.of(modelId).recent).toMatchObject({ requests: 3, successes: 3 });
-    expect(second.state.usage.usedToday('admin')).toBe(45);
+    expect(second.state.usage.usedToday('admin').tokens).toBe(45);
     await second.close();
     const third = await open();
     expect(third.state.cooldowns.of(modelId, 'k1')).toEqual(long);
@@ -143,7 +144,7 @@ it('continues without its database server and catches up afterwards', async () =
   await migrated.database.close();
   const [one, two] = [await openState(server.url, schema), await openState(server.url, schema)];
   const { modelId } = one;
-  const { key } = await one.state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+  const { key } = await one.state.keys.create({ name: 'x', expiresAt: null });
 
   await server.kill();
   one.state.cooldowns.extend(cooldownOf(modelId));
@@ -166,5 +167,5 @@ it('continues without its database server and catches up afterwards', async () =
     return two.state.scores.of(modelId).recent.requests;
   };
   await expect.poll(requestsSeenByOther, later).toBe(50);
-  expect(two.state.usage.usedToday('admin')).toBe(750);
+  expect(two.state.usage.usedToday('admin').tokens).toBe(750);
 });

@@ -17,6 +17,7 @@ const state = await GatewayState.open({
   events: new EventBus(gatewayEvents, () => systemClock.now()),
   builtIn: [exampleModel('a/one')],
   configured: [],
+  providers: [],
   windowDays: 7,
 });
 const modelId = state.models.list()[0]?.id ?? 0;

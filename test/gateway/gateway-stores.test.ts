@@ -2,8 +2,12 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { openGatewayStores } from '../../src/gateway/open-gateway.ts';
-import { describeAttemptStoreContract } from '../support/gateway/attempt-store.contract.ts';
+import {
+  describeAttemptStoreContract,
+  describeContentStoreContract,
+} from '../support/gateway/attempt-store.contract.ts';
 import { describeCooldownStoreContract } from '../support/gateway/cooldown-store.contract.ts';
+import { describeDiscoveryStoreContract } from '../support/gateway/discovery-store.contract.ts';
 import { exampleModel } from '../support/gateway/examples.ts';
 import { describeGatewayKeyStoreContract } from '../support/gateway/gateway-key-store.contract.ts';
 import { describeModelStoreContract } from '../support/gateway/model-store.contract.ts';
@@ -21,7 +25,8 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
 
   const emptyStores = async () => {
     await opened.database.query(sql`
-      truncate gateway_models, gateway_cooldowns, gateway_attempts, gateway_keys, gateway_usage`);
+      truncate gateway_models, gateway_cooldowns, gateway_attempts, gateway_keys, gateway_usage,
+        gateway_request_contents, gateway_discoveries, gateway_discovery_schedule`);
     return openGatewayStores({ database: opened.database, redis: null }, systemClock);
   };
   const withModels = async () => {
@@ -41,7 +46,9 @@ describe.each(migratedDatabases)('%s', (kind, open) => {
     const { stores, modelIds } = await withModels();
     return { store: stores.attempts, modelIds };
   });
+  describeContentStoreContract(name, async () => (await emptyStores()).contents);
   describeGatewayKeyStoreContract(name, async () => (await emptyStores()).keys);
+  describeDiscoveryStoreContract(name, async () => (await emptyStores()).discoveries);
   describeUsageStoreContract(name, async () => {
     const { stores, modelIds } = await withModels();
     return { store: stores.usage, modelIds };

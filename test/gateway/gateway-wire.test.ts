@@ -53,7 +53,7 @@ describe('paths below /v1', () => {
     const at = await gatewayWorld(one());
     for (const [method, path, status, allow] of [
       ['GET', '/v1/nothing', 404, null],
-      ['POST', '/v1/completions', 404, null],
+      ['POST', '/v1/assistants', 404, null],
       ['POST', '/v1/chat/completions/', 404, null],
       ['GET', '/v1', 404, null],
       ['GET', '/v1/chat/completions', 405, 'POST'],
@@ -262,7 +262,7 @@ describe('responses', () => {
 
   it('without usage are counted by characters', async () => {
     const at = await gatewayWorld(one({ completion: manyWords }));
-    const { key, record } = await at.gateway.keys.create({ name: 'k', expiresAt: null, dailyTokenCap: null });
+    const { key, record } = await at.gateway.keys.create({ name: 'k', expiresAt: null });
     await (await at.chat({ stream: true }, { authorization: `Bearer ${key}` })).text();
     const caller = `key:${record.id}`;
     const usage = () => at.gateway.keys.usage({ fromDay: '2020-01-01', caller });

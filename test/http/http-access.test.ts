@@ -36,7 +36,8 @@ const isForTenants = ({ url }: Route) =>
 const isForGatewayKeys = ({ method, url }: Route) =>
   url.startsWith('/v1/') ||
   url === '/api/v1/prompts/process' ||
-  (['GET', 'HEAD'].includes(method) && /^\/api\/v1\/models(\/:id(\/explain)?)?$/.test(url));
+  (['GET', 'HEAD'].includes(method) &&
+    /^\/api\/v1\/(models(\/:id(\/explain)?)?|gateway\/requests(\/:id)?)$/.test(url));
 
 describe('every route', async () => {
   const server = await buildServer(createTestDeps().dependencies);
@@ -64,6 +65,7 @@ describe('every route', async () => {
       'DELETE /api/v1/organizations/:organization',
       'DELETE /api/v1/organizations/:organization/keys/:id',
       'DELETE /deployment/api/:org/:api',
+      'DELETE /v1/responses/:id',
       'GET /api/v1/alerts',
       'GET /api/v1/attach',
       'GET /api/v1/audit',
@@ -83,6 +85,8 @@ describe('every route', async () => {
       'GET /api/v1/extraction/runs/:id/vault/items',
       'GET /api/v1/extraction/sources',
       'GET /api/v1/extraction/sources/:id',
+      'GET /api/v1/gateway/requests',
+      'GET /api/v1/gateway/requests/:id',
       'GET /api/v1/jobs',
       'GET /api/v1/jobs/:id',
       'GET /api/v1/jobs/counts',
@@ -110,6 +114,7 @@ describe('every route', async () => {
       'GET /api/v1/models/:id',
       'GET /api/v1/models/:id/explain',
       'GET /api/v1/models/:id/history',
+      'GET /api/v1/models/discoveries',
       'GET /api/v1/organizations',
       'GET /api/v1/organizations/:organization',
       'GET /api/v1/organizations/:organization/keys',
@@ -120,6 +125,7 @@ describe('every route', async () => {
       'GET /metrics',
       'GET /v1/models',
       'GET /v1/models/*',
+      'GET /v1/responses/:id',
       'HEAD /api/v1/alerts',
       'HEAD /api/v1/audit',
       'HEAD /api/v1/caller',
@@ -138,6 +144,8 @@ describe('every route', async () => {
       'HEAD /api/v1/extraction/runs/:id/vault/items',
       'HEAD /api/v1/extraction/sources',
       'HEAD /api/v1/extraction/sources/:id',
+      'HEAD /api/v1/gateway/requests',
+      'HEAD /api/v1/gateway/requests/:id',
       'HEAD /api/v1/jobs',
       'HEAD /api/v1/jobs/:id',
       'HEAD /api/v1/jobs/counts',
@@ -164,6 +172,7 @@ describe('every route', async () => {
       'HEAD /api/v1/models/:id',
       'HEAD /api/v1/models/:id/explain',
       'HEAD /api/v1/models/:id/history',
+      'HEAD /api/v1/models/discoveries',
       'HEAD /api/v1/organizations',
       'HEAD /api/v1/organizations/:organization',
       'HEAD /api/v1/organizations/:organization/keys',
@@ -174,8 +183,10 @@ describe('every route', async () => {
       'HEAD /metrics',
       'HEAD /v1/models',
       'HEAD /v1/models/*',
+      'HEAD /v1/responses/:id',
       'PATCH /api/v1/deployments/:id',
       'PATCH /api/v1/extraction/sources/:id',
+      'PATCH /api/v1/keys/:id',
       'PATCH /api/v1/models/:id/active',
       'PATCH /api/v1/models/:id/availability',
       'PATCH /api/v1/organizations/:organization',
@@ -210,14 +221,26 @@ describe('every route', async () => {
       'POST /api/v1/models',
       'POST /api/v1/models/:id/increment-failure',
       'POST /api/v1/models/:id/increment-success',
+      'POST /api/v1/models/discover',
       'POST /api/v1/models/probe',
       'POST /api/v1/organizations',
       'POST /api/v1/organizations/:organization/keys',
       'POST /api/v1/prompts/process',
       'POST /deployment/api/:org/:api',
       'POST /mcp',
+      'POST /v1/audio/speech',
+      'POST /v1/audio/transcriptions',
+      'POST /v1/audio/translations',
       'POST /v1/chat/completions',
+      'POST /v1/completions',
       'POST /v1/embeddings',
+      'POST /v1/images/edits',
+      'POST /v1/images/generations',
+      'POST /v1/messages',
+      'POST /v1/messages/count_tokens',
+      'POST /v1/moderations',
+      'POST /v1/rerank',
+      'POST /v1/responses',
       'PUT /api/v1/limits/:organization',
       'PUT /api/v1/models/:id',
     ]);

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../src/http/index.ts';
 import { asAdmin, createTestDeps } from '../support/http-dependencies.ts';
-import { longestTaskMs, maxTaskMs } from '../support/longest-task.ts';
+import { maxTaskMs, repeatedTaskMs } from '../support/longest-task.ts';
 
 const list = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`;
 
@@ -27,7 +27,7 @@ describe('a request body', async () => {
     ['a million characters', JSON.stringify({ name: 'Ann, Ben: [{'.repeat(80_000) }), 404],
   ])('with %s does not block the main thread (B1)', async (_, payload, status) => {
     let code = 0;
-    const longest = await longestTaskMs(async () => ({ statusCode: code } = await post(payload)));
+    const longest = await repeatedTaskMs(async () => ({ statusCode: code } = await post(payload)));
     expect(code).toBe(status);
     expect(longest).toBeLessThan(maxTaskMs);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorResponse } from '../../src/api/fields.ts';
 import { CoreError, HeadworksError, coreErrorCodes, systemClock } from '../../src/core/index.ts';
 import { extractionErrorCodes } from '../../src/extraction/errors.ts';
-import { parseRequest } from '../../src/gateway/dialects/openai.ts';
+import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
 import { GatewayError, gatewayErrorCodes } from '../../src/gateway/errors.ts';
 import { toErrorResponse } from '../../src/http/errors.ts';
 import { buildServer } from '../../src/http/index.ts';
@@ -158,13 +158,13 @@ describe('error responses', () => {
 
   it('are sent although the route documents another shape for their status', async () => {
     const { dependencies } = createTestDeps();
-    const capped = new GatewayError('GATEWAY_TOKEN_CAP_EXCEEDED', 'The key has used its tokens.');
+    const capped = new GatewayError('GATEWAY_KEY_LIMIT_REACHED', 'The key has used its tokens.');
     const gateway = { ...dependencies.gateway, parseRequest, complete: () => Promise.reject(capped) };
     const server = await buildServer({ ...dependencies, gateway });
     const call = { method: 'POST', url: '/api/v1/prompts/process', headers: asAdmin } as const;
     const answer = await server.inject({ ...call, payload: { prompt: 'Hello?' } });
     expect(answer.statusCode).toBe(429);
-    expect(answer.json<ErrorBody>().error.code).toBe('GATEWAY_TOKEN_CAP_EXCEEDED');
+    expect(answer.json<ErrorBody>().error.code).toBe('GATEWAY_KEY_LIMIT_REACHED');
   });
 
   it('have one shape, whatever was thrown', () => {
@@ -420,13 +420,14 @@ describe('input that is not HTTP', () => {
     expect(large).toContain('"code":"HTTP_HEADERS_TOO_LARGE"');
   });
 
-  const unfinished =
-    `POST /api/v1/ledger/repair HTTP/1.1\r\nhost: localhost\r\nauthorization: ${asAdmin.authorization}\r\n` +
+  const unfinished = (path: string) =>
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${asAdmin.authorization}\r\n` +
     'content-type: application/json\r\ncontent-length: 10\r\n\r\n{';
 
   it.each([
     ['headers', 'GET / HTTP/1.1\r\nhost: localhost\r\n'],
-    ['the body', unfinished],
+    ['the body', unfinished('/api/v1/ledger/repair')],
+    ['the body of a chat request', unfinished('/v1/chat/completions')],
   ])('ends %s after a timeout', async (_what, text) => {
     const port = await listening({ headersTimeoutMs: 300, requestTimeoutMs: 500 });
     const answer = await send(port, text);

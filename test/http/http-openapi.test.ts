@@ -13,12 +13,27 @@ interface Operation {
 const gatewayOperations = new Set([
   'openai.create-chat-completion',
   'openai.create-embeddings',
+  'anthropic.count-tokens',
+  'anthropic.create-message',
+  'openai.audio-speech',
+  'openai.audio-transcriptions',
+  'openai.audio-translations',
+  'openai.create-completion',
+  'openai.create-response',
+  'openai.delete-response',
+  'openai.get-response',
+  'openai.images-edits',
+  'openai.images-generations',
+  'openai.moderations',
+  'openai.rerank',
   'openai.list-models',
   'openai.get-model',
   'models.list',
   'models.get',
   'models.explain',
   'prompts.process',
+  'requests.get',
+  'requests.list',
 ]);
 
 describe('the OpenAPI document', async () => {

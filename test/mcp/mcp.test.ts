@@ -82,12 +82,13 @@ describe.each(mcpTransports)('MCP over %s', (transport) => {
     const names = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name).sort();
     const ofTenants = ['get_artifact', 'get_entity', 'ingest', 'job_status', 'list_events', 'search'];
     expect(await names(organization)).toEqual(ofTenants);
-    const ofAdmins = ['list_ledger', 'merge_entities', 'review_queue', 'status'];
+    const ofAdmins = ['discover_models', 'list_ledger', 'merge_entities', 'review_queue', 'status'];
     expect(await names(admin)).toEqual([...ofTenants, ...ofAdmins].sort());
     for (const tool of (await admin.listTools()).tools) {
       expect(tool.description?.length).toBeGreaterThan(100);
       expect(tool.outputSchema).toMatchObject({ type: 'object', additionalProperties: false });
-      expect(tool.annotations?.readOnlyHint).toBe(!['ingest', 'merge_entities'].includes(tool.name));
+      const changing = ['discover_models', 'ingest', 'merge_entities'];
+      expect(tool.annotations?.readOnlyHint).toBe(!changing.includes(tool.name));
     }
     const inputs = async (client: Client) =>
       (await client.listTools()).tools.filter(
@@ -454,6 +455,7 @@ describe('tenants', () => {
       review_queue: [{ organization: globex.id }],
       merge_entities: [{ winner_id: entity, loser_id: unknownId, reason: 'x', organization: globex.id }],
       list_ledger: [{}],
+      discover_models: [{}, { provider: 'openai', dry_run: true }],
       status: [{}],
     };
   };

@@ -40,6 +40,9 @@ export interface DashboardPage {
   readonly overflow: () => Promise<number>;
 }
 
+/** Instead of Playwright's 30 s, which were too few for a page on a machine with 25 times more work than cores. */
+export const browserTimeoutMs = 150_000;
+
 /** A new window, logged in, without a page loaded (that costs a second of CPU). Closed at the end of the test. */
 export async function openDashboard(
   browser: Browser,
@@ -51,6 +54,7 @@ export async function openDashboard(
     reducedMotion: 'reduce',
   });
   onTestFinished(() => context.close());
+  context.setDefaultTimeout(browserTimeoutMs);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -197,10 +197,18 @@ const silentGateway: GatewayService = {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  countTokens: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  responses: {
+    expand: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+    capture: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+    get: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+    delete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  },
   load: () => ({ inFlight: 0, queued: 0 }),
   models: {
     names: async () => new Map(),
     listCallable: () => [],
+    listAliases: () => [],
     callableStates: async () => [],
     list: async () => [],
     get: unknownModel,
@@ -214,13 +222,23 @@ const silentGateway: GatewayService = {
     history: unknownModel,
     probe: async () => [],
   },
+  discovery: { discover: async () => [], list: async () => [] },
   keys: {
     create: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway makes no keys.')),
     list: async () => [],
-    revoke: (id) => Promise.reject(new GatewayError('GATEWAY_KEY_NOT_FOUND', `There is no key ${id}.`)),
+    revoke: unknownKey,
+    setLimits: unknownKey,
     usage: async () => [],
   },
+  requests: {
+    list: async () => ({ requests: [], next: null }),
+    get: () => Promise.reject(new GatewayError('GATEWAY_REQUEST_NOT_FOUND', 'This gateway logs nothing.')),
+  },
 };
+
+function unknownKey(id: string): Promise<never> {
+  return Promise.reject(new GatewayError('GATEWAY_KEY_NOT_FOUND', `There is no key ${id}.`));
+}
 
 function unknownModel(): Promise<never> {
   return Promise.reject(new GatewayError('GATEWAY_MODEL_NOT_FOUND', 'This gateway has no model.'));

@@ -24,6 +24,8 @@ export async function testConfig(
       HEADWORKS_PORT: '0',
       HEADWORKS_DRAIN_SECONDS: '1',
       HEADWORKS_JOBS_DRAIN_SECONDS: '1',
+      // Tests with keys of real providers must not call them.
+      HEADWORKS_GATEWAY_DISCOVERY_INTERVAL_HOURS: '0',
       ...env,
     },
   });

@@ -64,8 +64,31 @@ const key = {
   created_at: '2026-03-01T11:00:00.000Z',
   expires_at: '2026-03-02T12:00:00.000Z',
   revoked_at: null,
-  daily_token_cap: 1_000,
+  requests_per_minute: null,
+  tokens_per_day: 1_000,
+  usd_per_day: 5,
   tokens_today: 250,
+  usd_today: 0.00123,
+};
+
+const logged = {
+  id: 42,
+  request_id: 'r-1',
+  at: '2026-03-01T11:59:00.000Z',
+  caller: `key:${key.id}`,
+  api: 'chat',
+  requested_model: 'auto',
+  model: 'groq/llama',
+  status: 'completed',
+  outcome: 'success',
+  attempts: 2,
+  duration_ms: 1_200,
+  first_token_ms: null,
+  prompt_tokens: 20,
+  completion_tokens: 3,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  cost_usd: 0.00123,
 };
 
 function world(options: CliWorldOptions = {}): CliWorld {
@@ -83,7 +106,10 @@ function world(options: CliWorldOptions = {}): CliWorld {
         return { probes: [{ model: model.name, outcome: 'timeout', reason: null, duration_ms: null }] };
       if (path === '/api/v1/keys') return method === 'GET' ? { keys: [key] } : { ...key, key: 'hwk_the-key' };
       if (path.startsWith('/api/v1/keys/')) return { ...key, revoked_at: '2026-03-01T12:00:00.000Z' };
-      if (path === '/api/v1/usage') return { usage: [] };
+      if (path === '/api/v1/usage') return { usage: [], totals: [] };
+      if (path === '/api/v1/gateway/requests') return { requests: [logged], next: '42' };
+      if (path.startsWith('/api/v1/gateway/requests/'))
+        return { ...logged, attempts: [], content: { request: 'a\nb\u001b[31m', response: null } };
       return method === 'GET' ? [model] : { ...model, available_at: null };
     },
     ...options,
@@ -286,23 +312,58 @@ describe('headworks models', () => {
 describe('headworks keys', () => {
   it('creates a key and shows it once, alone on standard output', async () => {
     const at = world();
-    expect(await at.run('keys', 'create', 'ci', '--expires-days', '30', '--daily-token-cap', '5000')).toBe(0);
+    expect(await at.run('keys', 'create', 'ci', '--expires-days', '30', '--tokens-per-day', '5000')).toBe(0);
     expect(at.out).toBe('hwk_the-key\n');
     expect(at.calls[0]).toMatchObject({
-      body: { name: 'ci', expires_at: '2026-03-31T12:00:00.000Z', daily_token_cap: 5_000 },
+      body: { name: 'ci', expires_at: '2026-03-31T12:00:00.000Z', tokens_per_day: 5_000 },
     });
   });
 
   it('lists, revokes by name, and reports when there is no usage', async () => {
     const at = world();
     await at.run('keys');
-    expect(at.out).toMatch(/laptop\s+hwk_abc123…\s+active, expires in 1 d\s+1 h ago\s+250 of 1000/);
+    expect(at.out).toMatch(
+      /laptop\s+hwk_abc123…\s+active, expires in 1 d\s+1 h ago\s+unlimited\s+250 of 1000\s+0\.0012 of 5/,
+    );
     expect(await at.run('keys', 'revoke', 'laptop', '--force')).toBe(0);
     expect(at.calls.at(-1)).toMatchObject({ method: 'DELETE', path: `/api/v1/keys/${key.id}` });
     expect(await at.run('keys', 'revoke', 'unknown', '--force')).toBe(1);
     await at.run('keys', 'usage', '--days', '2');
     expect(at.calls.at(-1)).toMatchObject({ query: { from_day: '2026-02-28' } });
     expect(at.out).toContain('No usage in this period.');
+  });
+
+  it('changes limits by name, and removes one', async () => {
+    const at = world();
+    expect(await at.run('keys', 'update', 'laptop', '--usd-per-day', '2.5', '--no-tokens-per-day')).toBe(0);
+    expect(at.calls.at(-1)).toMatchObject({
+      method: 'PATCH',
+      path: `/api/v1/keys/${key.id}`,
+      body: { usd_per_day: 2.5, tokens_per_day: null },
+    });
+    expect(at.out).toMatch(/requests per minute\s+unlimited/);
+  });
+});
+
+describe('headworks requests', () => {
+  it('lists requests of a key by its name', async () => {
+    const at = world();
+    expect(await at.run('requests', 'list', '--key', 'laptop', '--status', 'completed')).toBe(0);
+    expect(at.calls.at(-1)).toMatchObject({ query: { caller: `key:${key.id}`, status: 'completed' } });
+    expect(at.out).toMatch(/42\s+1 min ago.*auto\s+groq\/llama\s+completed\s+2\s+1\.2 s\s+20 \+ 3\s+0\.0012/);
+    expect(at.err).toContain('--after 42');
+  });
+
+  it('shows one by its number or its x-request-id, without control characters of its content', async () => {
+    const at = world();
+    expect(await at.run('requests', 'get', '42')).toBe(0);
+    expect(at.calls).toMatchObject([{ path: '/api/v1/gateway/requests/42' }]);
+    expect(at.out).toContain('a\nb [31m\n');
+    expect(await at.run('requests', 'get', 'r-1')).toBe(0);
+    expect(at.calls.slice(1)).toMatchObject([
+      { path: '/api/v1/gateway/requests', query: { request_id: 'r-1' } },
+      { path: '/api/v1/gateway/requests/42' },
+    ]);
   });
 });
 

@@ -111,6 +111,17 @@ describe('headworks ingest --vault', () => {
     expect(sourceIds()).toEqual(['dashboards/1', 'looks/1']);
   });
 
+  it('treats items that a new vault never had as missing after two complete extractions (T2)', async () => {
+    const first = await vaultWorld();
+    extract(first, { dashboards: ['1', '2'] });
+    await ingest(first);
+    const second = await vaultWorld();
+    extract(second, { dashboards: ['1'] });
+    expect((await ingest(second, '--delete-missing')).out).not.toContain('deleted');
+    extract(second, { dashboards: ['1'] });
+    expect((await ingest(second, '--delete-missing')).out).toContain('1 document of missing items deleted.');
+  });
+
   it('does not treat items of an incompletely read type as missing, and never deletes a whole type', async () => {
     const vault = await vaultWorld();
     extract(vault, { dashboards: ['1', '2'], looks: ['1'] });

@@ -1,11 +1,12 @@
-// headworks keys: gateway keys and their usage.
+// headworks keys: gateway keys, their limits and usage.
 import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
 import { keysApi } from '../../api/keys.ts';
 import { CoreError } from '../../core/index.ts';
+import { formatUsd } from '../../core/text.ts';
 import type { CliCommand } from '../command.ts';
 import { wholeNumber } from '../command.ts';
-import type { OwnOptions } from '../derive.ts';
+import type { CallContext, CommandInput, OwnOptions } from '../derive.ts';
 import { commandFor } from '../derive.ts';
 import type { Column, Output } from '../output.ts';
 import type { CliSession } from '../session.ts';
@@ -20,10 +21,9 @@ export function register(group: CliCommand): void {
     print: ({ out, io }, { keys }) =>
       out.list(keys, 'There are no keys. Create one with "headworks keys create NAME".', [
         ...keyColumns(out, io.clock.now()),
-        [
-          'tokens today',
-          ({ tokens_today: used, daily_token_cap: cap }) => (cap === null ? used : `${used} of ${cap}`),
-        ],
+        ['per minute', ({ requests_per_minute: limit }) => limit ?? 'unlimited'],
+        ['tokens today', ({ tokens_today: used, tokens_per_day: limit }) => ofLimit(used, limit)],
+        ['usd today', ({ usd_today: used, usd_per_day: limit }) => ofLimit(formatUsd(used), limit)],
       ]),
   });
 
@@ -35,7 +35,8 @@ export function register(group: CliCommand): void {
     options: [expiryOption()],
     examples: [
       'headworks keys create laptop',
-      'headworks keys create ci --expires-days 30 --daily-token-cap 200000',
+      'headworks keys create ci --expires-days 30 --tokens-per-day 200000',
+      'headworks keys create team --requests-per-minute 60 --usd-per-day 5',
     ],
     prepare: ({ body }, context) => ({ body: { ...body, ...expiry(context) } }),
     print: ({ out }, { key }) => {
@@ -46,15 +47,36 @@ export function register(group: CliCommand): void {
     },
   });
 
+  commandFor(group, keysApi.update, {
+    name: 'update',
+    arguments: { id: ['key', 'name or id of the key'] },
+    flags: {
+      requests_per_minute: {
+        description: 'requests in any 60 seconds',
+        negation: 'remove this limit',
+      },
+      tokens_per_day: { description: 'tokens per day, UTC', negation: 'remove this limit' },
+      usd_per_day: { description: 'US dollars per day, UTC', negation: 'remove this limit' },
+    },
+    examples: [
+      'headworks keys update laptop --usd-per-day 10 --tokens-per-day 200000',
+      'headworks keys update laptop --requests-per-minute 30 --no-tokens-per-day',
+    ],
+    resolve: resolveKey,
+    print: ({ out }, { name, requests_per_minute, tokens_per_day, usd_per_day }) => {
+      out.line(`Limits of ${name}:`);
+      const limits = { requests_per_minute, tokens_per_day, usd_per_day };
+      out.fields(
+        Object.fromEntries(Object.entries(limits).map(([limit, value]) => [limit, value ?? 'unlimited'])),
+      );
+    },
+  });
+
   commandFor(group, keysApi.revoke, {
     name: 'revoke',
     arguments: { id: ['key', 'name or id of the key'] },
     examples: ['headworks keys revoke laptop', 'headworks keys revoke laptop --force'],
-    resolve: async ({ params }, { client }) => {
-      const { keys } = await callApi(client, 'GET /api/v1/keys');
-      const { id, name } = keyNamed(keys, String(params['id']), 'headworks keys');
-      return { params: { id }, subject: name };
-    },
+    resolve: resolveKey,
     confirm: revokeQuestion,
     print: ({ out }, { name }) => out.line(`Key ${name} is revoked.`),
   });
@@ -72,7 +94,7 @@ export function register(group: CliCommand): void {
       const first = session.io.clock.now() - (Number(own['days']) - 1) * dayMs;
       return { query: { ...query, from_day: new Date(first).toISOString().slice(0, 10) } };
     },
-    print: ({ out }, { usage }) =>
+    print: ({ out }, { usage, totals }) => {
       out.list(usage, 'No usage in this period.', [
         'day',
         'caller',
@@ -80,9 +102,28 @@ export function register(group: CliCommand): void {
         'requests',
         'prompt_tokens',
         'completion_tokens',
-      ]),
+        ['usd', ({ cost_usd: cost }) => formatUsd(cost)],
+      ]);
+      const unpriced = totals.reduce((sum, { unpriced_requests: requests }) => sum + requests, 0);
+      const costs = totals.flatMap(({ cost_usd: cost }) => cost ?? []);
+      if (costs.length > 0)
+        out.note(`Total: ${formatUsd(costs.reduce((sum, cost) => sum + cost, 0))} US dollars.`);
+      if (unpriced > 0) out.note(`Requests of unknown cost (their models have no price): ${unpriced}.`);
+    },
   });
 }
+
+async function resolveKey(
+  { params }: Pick<CommandInput, 'params'>,
+  { client }: Pick<CallContext, 'client'>,
+): Promise<{ readonly params: { readonly id: string }; readonly subject: string }> {
+  const { keys } = await callApi(client, 'GET /api/v1/keys');
+  const { id, name } = keyNamed(keys, String(params['id']), 'headworks keys');
+  return { params: { id }, subject: name };
+}
+
+const ofLimit = (used: string | number, limit: number | null): string | number =>
+  limit === null ? used : `${used} of ${limit}`;
 
 interface ListedKey {
   readonly id: string;

@@ -1,7 +1,7 @@
 // headworks models: list models, their availability and scores, and manage them.
 import { Option } from 'commander';
 import { callApi } from '../../api/client.ts';
-import type { Model } from '../../api/models.ts';
+import type { Discovery, Model } from '../../api/models.ts';
 import { modelsApi } from '../../api/models.ts';
 import type { HeadworksClient } from '../../app/client/session.ts';
 import { CoreError, nearNames } from '../../core/index.ts';
@@ -25,7 +25,7 @@ export function register(group: CliCommand): void {
       include_recent: { isHidden: true },
       window_days: { isHidden: true },
     },
-    options: [new Option('--all', 'include disabled models and models without a key')],
+    options: [new Option('--all', 'include models that are disabled, retired or without a key')],
     examples: ['headworks models list --all', 'headworks models list --available-only --json'],
     prepare: ({ query }, { own }) => {
       const only = own['all'] === true ? 'false' : 'true';
@@ -90,6 +90,7 @@ export function register(group: CliCommand): void {
   });
 
   registerProbe(group);
+  registerDiscover(group);
 
   commandFor(group, modelsApi.explain, {
     name: 'explain',
@@ -135,6 +136,7 @@ function registerCreate(group: CliCommand): void {
       tools: { isNegative: true, description: 'the model cannot call tools' },
       json: { isNegative: true, flag: 'json-mode', description: 'the model has no JSON mode' },
       vision: { description: 'the model accepts images' },
+      reasoning: { description: 'the model accepts the fields that control reasoning' },
       embeddings: { description: 'the model returns embeddings instead of completions' },
     },
     options: [new Option('--replace', 'replace the model of this name if it was created before')],
@@ -142,6 +144,10 @@ function registerCreate(group: CliCommand): void {
       'headworks models create mine --base-url http://127.0.0.1:8000/v1 --env-var MINE_API_KEY',
       'headworks models create acme/large --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --requests-per-minute 30',
       'headworks models create acme/small --base-url https://llm.example.com/v1 --context-tokens 32000 --requests-per-day 5000 --tokens-per-minute 60000 --tokens-per-day 1000000',
+      'headworks models create acme/claude --base-url https://llm.example.com/v1 --apis messages --env-var ACME_API_KEY --reasoning --max-output-tokens 64000',
+      'headworks models create acme/paid --base-url https://llm.example.com/v1 --env-var ACME_API_KEY --input-per-million 0.15 --output-per-million 0.6 --cache-read-per-million 0.02 --cache-write-per-million 0.2',
+      'headworks models create acme/slow --base-url https://llm.example.com/v1 --connect-seconds 10 --first-token-seconds 120 --response-seconds 600 --idle-seconds 60',
+      'headworks models create acme/ranker --base-url https://llm.example.com/v1 --endpoints rerank',
       'headworks models create acme/large --replace --base-url https://llm.example.com/v2 --env-var ACME_API_KEY',
     ],
     resolve: async ({ body }, { client, own }) => {
@@ -193,6 +199,64 @@ function registerProbe(group: CliCommand): void {
   });
 }
 
+function registerDiscover(group: CliCommand): void {
+  commandFor(group, modelsApi.discover, {
+    name: 'discover',
+    flags: {
+      provider: { description: 'only this provider' },
+      dry_run: { description: 'report what would change and change nothing' },
+    },
+    examples: [
+      'headworks models discover',
+      'headworks models discover --provider openrouter --dry-run',
+      'headworks models discover --json',
+    ],
+    print: ({ out }, { discoveries, dry_run: isDryRun }) => {
+      printDiscoveries(
+        out,
+        discoveries,
+        'There is nothing to discover: no provider that lists its models has a key.',
+      );
+      if (isDryRun && discoveries.length > 0) out.note('Nothing was changed (--dry-run).');
+    },
+    exitCode: ({ discoveries }) =>
+      discoveries.some(({ outcome }) => outcome === 'failed') ? exitCodes.incomplete : exitCodes.ok,
+  });
+
+  commandFor(group, modelsApi.listDiscoveries, {
+    name: 'discoveries',
+    flags: { provider: { description: 'only of this provider' } },
+    examples: [
+      'headworks models discoveries --provider openrouter',
+      'headworks models discoveries --limit 5 --json',
+      'headworks models discoveries --after 0195a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
+    ],
+    print: ({ out }, { discoveries }) =>
+      printDiscoveries(out, discoveries, 'No list of models was read yet. "headworks models discover" does.'),
+  });
+}
+
+function printDiscoveries(out: Output, discoveries: readonly Discovery[], none: string): void {
+  const count = ({ changes }: Discovery, change: Discovery['changes'][number]['change']) =>
+    changes.filter((each) => each.change === change).length;
+  out.list(discoveries, none, [
+    'provider',
+    'at',
+    'outcome',
+    'listed',
+    ['added', (each) => count(each, 'added')],
+    ['changed', (each) => count(each, 'changed')],
+    ['retired', (each) => count(each, 'retired')],
+    ['returned', (each) => count(each, 'returned')],
+  ]);
+  for (const { provider, message } of discoveries)
+    if (message !== null) out.line(`\n${provider}: ${message}.`);
+  const changes = discoveries.flatMap((each) => each.changes);
+  if (changes.length === 0) return;
+  out.line();
+  out.list(changes, '', ['change', 'model', 'detail']);
+}
+
 const allModels = (client: HeadworksClient): Promise<readonly Model[]> =>
   callApi(client, 'GET /api/v1/models', { query: { active_only: 'false', include_recent: 'true' } });
 
@@ -241,9 +305,11 @@ function printModels(session: CliSession, models: readonly Model[], isAll: boole
     out.note(`Models without a key are left out: ${session.commandLine('models list --all')}`);
 }
 
-function stateOf(out: Output, { state, needs, available_at, cooldowns, health }: Model): string {
+function stateOf(out: Output, { state, needs, available_at, retired_at, cooldowns, health }: Model): string {
   const availableIn = available_at === null ? '' : `, available ${out.ago(available_at)}`;
   switch (state) {
+    case 'retired':
+      return `retired ${out.ago(retired_at ?? '')}`;
     case 'no-key':
       return `needs ${needs ?? 'its variable'}`;
     case 'quota-exhausted':

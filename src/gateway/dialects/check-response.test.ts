@@ -1,8 +1,8 @@
 // Checks of 2xx response bodies.
 import { describe, expect, it } from 'vitest';
-import { requestFor } from '../../../test/support/gateway/routing-world.ts';
-import { dialectOf } from './openai.ts';
-import { checkBody } from './openai-shared.ts';
+import { checkBody } from './dialect.ts';
+import { checkEmbeddings } from './embeddings.ts';
+import { checkChatResponse } from './openai-chat-output.ts';
 
 const check = (
   body: unknown,
@@ -10,10 +10,8 @@ const check = (
   vectorCount = 0,
   dimensions: number | null = null,
 ) =>
-  checkBody(
-    dialectOf(operation),
-    { ...requestFor('auto'), operation, vectorCount, dimensions },
-    Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  checkBody(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), (json) =>
+    operation === 'chat' ? checkChatResponse(json) : checkEmbeddings(json, { vectorCount, dimensions }),
   );
 const chat = (message: object, finish: string | null = 'stop', more: object = {}) => ({
   choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }],
@@ -82,7 +80,7 @@ describe('a chat response', () => {
 
   it('reports the token usage of the provider', () => {
     const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
-    expect(check(chat({ content: 'four' }, 'stop', { usage }))).toEqual({
+    expect(check(chat({ content: 'four' }, 'stop', { usage }))).toMatchObject({
       state: 'valid',
       usage: { prompt: 7, completion: 3 },
       characters: 4,

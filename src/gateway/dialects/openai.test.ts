@@ -1,7 +1,7 @@
 // A whole response for a streaming client, read by the openai package.
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { responseToSse } from './openai.ts';
+import { responseToSse } from './openai-chat-output.ts';
 
 async function streamed(message: object) {
   const answer = {

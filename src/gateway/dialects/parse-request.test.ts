@@ -1,7 +1,7 @@
 // Parsing of requests, and rejection of invalid ones.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseRequest } from './openai.ts';
+import { parseRequest } from './parse-request.ts';
 import { spliceModel } from './wire.ts';
 
 const bytes = (body: unknown) => Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));

@@ -250,6 +250,8 @@ function isBlankLine(chunk: Uint8Array, from: number, to: number): boolean {
 
 function parseEvent(bytes: Uint8Array): SseEvent {
   const text = textOf(bytes);
+  const usual = usualData(text);
+  if (usual !== undefined) return { name: '', data: usual, bytes };
   let name = '';
   let data: string | undefined;
   for (const line of text.split(/\r\n|\n|\r/)) {
@@ -262,4 +264,10 @@ function parseEvent(bytes: Uint8Array): SseEvent {
     else data = data === undefined ? value : `${data}\n${value}`;
   }
   return { name, data, bytes };
+}
+
+/** Of an event with a single line `data: …`, as nearly all are: splitting lines costs as much as parsing the data. */
+function usualData(text: string): string | undefined {
+  if (!text.startsWith('data: ') || !text.endsWith('\n\n') || text.includes('\r')) return undefined;
+  return text.indexOf('\n') === text.length - 2 ? text.slice(6, -2) : undefined;
 }

@@ -9,16 +9,17 @@ import { FailureBackoff } from '../state/availability.ts';
 import type { ModelView } from './model-view.ts';
 import { explainPosition } from './model-service.ts';
 
-function world(scripted: readonly ScriptedModel[]) {
+function world(scripted: readonly ScriptedModel[], policy: Partial<RoutingSnapshot['policy']> = {}) {
   const clock = new VirtualClock();
   const cooldowns = new MapCooldowns(clock);
-  const backoff = new FailureBackoff(clock);
+  const backoff = new FailureBackoff(clock, []);
   const snapshot: RoutingSnapshot = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys(() => 1),
     cooldowns,
     scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
     backoff,
+    policy: { aliases: new Map(), modelOrder: [], ...policy },
   };
   const place = (name: string, change: Partial<ModelView> = {}) => {
     const model = snapshot.models.find((each) => each.name === name);
@@ -26,17 +27,22 @@ function world(scripted: readonly ScriptedModel[]) {
     const view = { ...model, isConfigured: true, availableAt: null, cooldowns: [], ...change };
     return explainPosition(model, view as unknown as ModelView, snapshot);
   };
-  const cool = (modelId: number) =>
+  const cool = (modelId: number, forMs = 1_000) =>
     cooldowns.extend({
       modelId,
       keyId: 'key-0',
-      until: clock.now() + 1_000,
+      until: clock.now() + forMs,
       cause: 'rate-limit',
       source: 'test',
       reason: null,
       setAt: clock.now(),
     });
-  return { place, cool, backOff: (id: number) => [1, 2, 3].forEach(() => backoff.failed(id)) };
+  return {
+    place,
+    cool,
+    trials: cooldowns.trials,
+    backOff: (id: number) => [1, 2, 3].forEach(() => backoff.failed(id)),
+  };
 }
 
 const three: readonly ScriptedModel[] = [
@@ -71,6 +77,75 @@ describe('the position of a model', () => {
     });
     cool(3);
     expect(place('b').position).toBe(1);
+  });
+
+  it('of a model for another endpoint is among those for that endpoint', () => {
+    const { place } = world([
+      { name: 'a', score: 1 },
+      { name: 'ranker', score: 0.2, capabilities: { endpoints: ['rerank'] } },
+      { name: 'other', score: 0.4, capabilities: { endpoints: ['rerank', 'moderations'] } },
+    ]);
+    expect(['ranker', 'other', 'a'].map((name) => place(name).position)).toEqual([2, 1, 1]);
+  });
+
+  it('follows the configured order and says so', () => {
+    const { place, cool } = world(three, { modelOrder: ['b', 'c'] });
+    expect(place('b')).toEqual({
+      position: 1,
+      positionReason: 'it is the first available model of gateway.modelOrder.',
+    });
+    expect(place('c')).toEqual({
+      position: 2,
+      positionReason: 'gateway.modelOrder names b before it.',
+    });
+    expect(place('a')).toEqual({
+      position: 3,
+      positionReason: 'gateway.modelOrder names c before all models that it does not name.',
+    });
+    cool(2);
+    expect(place('c')).toMatchObject({
+      position: 1,
+      positionReason: 'it is the first available model of gateway.modelOrder.',
+    });
+  });
+
+  it('names the providers of the same model that share its load', () => {
+    const { place } = world([
+      { name: 'a/x', upstream: 'x', score: 0.8 },
+      { name: 'b/x', upstream: 'x', score: 0.78 },
+      { name: 'c/x', upstream: 'x', score: 0.5 },
+    ]);
+    expect(place('a/x').positionReason).toBe(
+      'no available model has a higher score than its 0.8000. It shares the load with b/x, the same model.',
+    );
+    expect(place('c/x').positionReason).not.toContain('shares');
+  });
+
+  it('names the aliases that refer to it', () => {
+    const aliases = new Map([
+      ['gpt-4o-mini', ['b', 'auto']],
+      ['fast', ['b']],
+      ['other', ['c']],
+    ]);
+    expect(world(three, { aliases }).place('b').positionReason).toBe(
+      'its score is 0.7000; the model before it is c with 0.8000. The aliases gpt-4o-mini and fast refer to it.',
+    );
+    expect(world(three, { aliases }).place('c').positionReason).toContain('The alias other refers to it.');
+  });
+
+  it('explains the trial after a cooldown', () => {
+    const { place, cool, trials } = world(three);
+    cool(1, 0);
+    expect(place('a')).toEqual({
+      position: 1,
+      positionReason:
+        'no available model has a higher score than its 0.9000. Its cooldown has ended: one request tries it before others do.',
+    });
+    trials.begin(1, 'key-0');
+    expect(place('a')).toEqual({
+      position: 3,
+      positionReason: 'one request is trying it after its cooldown; others follow when that succeeds.',
+    });
   });
 
   it('of an embedding model is among providers of the same model', () => {

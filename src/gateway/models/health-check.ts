@@ -4,10 +4,10 @@ import type { Clock, IdSource } from '../../core/index.ts';
 import { HeadworksError, kindOf } from '../../core/index.ts';
 import { every } from '../../core/clock.ts';
 import type { Degradation, RegisteredRepair, RepairOutcome } from '../../ledger/index.ts';
-import { parseRequest } from '../dialects/openai.ts';
+import { parseRequest } from '../dialects/parse-request.ts';
 import type { KeyRejection } from '../errors.ts';
 import { GatewayError, isKeyRejection } from '../errors.ts';
-import type { ProbeSchedule } from '../stores.ts';
+import type { AttemptStore, ProbeSchedule } from '../stores.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model, ProbeResult } from '../types.ts';
 import type { Models } from './model-service.ts';
 import type { ModelView } from './model-view.ts';
@@ -21,7 +21,7 @@ export interface ProbeDeps {
   readonly complete: (request: CompletionRequest, options: CompletionOptions) => Promise<CompletionResult>;
   readonly keys: Pick<KeyLookup, 'missingEnvVars'>;
   readonly ids: IdSource;
-  /** Deadline of one probe. */
+  /** Deadline of one probe, unless its model has a response timeout of its own. */
   readonly deadlineMs: number;
 }
 
@@ -72,6 +72,7 @@ async function probeOnce(
     durationMs: null,
   });
   if (!model.isActive) return skipped('disabled');
+  const { responseSeconds } = model.timeouts;
   const missing = deps.keys.missingEnvVars(model);
   if (missing.length > 0) return skipped(`needs ${describeMissing(missing)}`);
   try {
@@ -80,7 +81,7 @@ async function probeOnce(
       caller: 'probe',
       allowFallback: false,
       maxRetries: 0,
-      deadlineMs: deps.deadlineMs,
+      deadlineMs: responseSeconds === undefined ? deps.deadlineMs : responseSeconds * 1_000,
       waitMs: 0,
       signal,
     });
@@ -115,31 +116,64 @@ function probeRequest(model: Model, limit: object): CompletionRequest {
 
 /* ---- the schedule ---- */
 
+/** Those without a call of a caller since then that says whether they work: the others need no probe. */
+export async function idleModels(
+  attempts: Pick<AttemptStore, 'lastCalls'>,
+  models: readonly Model[],
+  since: Date,
+): Promise<readonly Model[]> {
+  const withoutCallers = ['probe', 'manual'];
+  const calls = await attempts.lastCalls({ models, since, limit: 1, withoutCallers });
+  const busy = new Set(calls.map(({ modelId }) => modelId));
+  return models.filter(({ id }) => !busy.has(id));
+}
+
+/** Probes of discovered models would cost money without a decision of an operator; on machines of our own they are free. */
+export const isProbedOnSchedule = ({ origin, isLocal }: Model): boolean => origin !== 'discovered' || isLocal;
+
 export interface HealthChecksDeps {
   readonly clock: Clock;
   readonly schedule: ProbeSchedule;
   readonly intervalMs: number;
-  readonly probeAll: (signal: AbortSignal) => Promise<unknown>;
+  readonly probeIdle: (signal: AbortSignal) => Promise<unknown>;
   readonly onFailure: (cause: string) => void;
 }
 
 /** How often the schedule is checked; with a short interval, four times per interval. */
 const checkEveryMs = 30_000;
 
-/** Probes all models on schedule. The returned function stops it and cancels running probes. */
+/** Probes idle models on schedule. The returned function stops it and cancels running probes. */
 export function startHealthChecks(deps: HealthChecksDeps): () => Promise<void> {
   const { clock, schedule, intervalMs } = deps;
-  const stopping = new AbortController();
-  const check = async (): Promise<void> => {
-    try {
+  return startChecks({
+    ...deps,
+    everyMs: Math.min(checkEveryMs, intervalMs / 4),
+    check: async (signal) => {
       const isClaimed = await schedule.claim(clock.now(), intervalMs);
-      if (isClaimed && !stopping.signal.aborted) await deps.probeAll(stopping.signal);
+      if (isClaimed && !signal.aborted) await deps.probeIdle(signal);
+    },
+  });
+}
+
+export interface ChecksDeps {
+  readonly clock: Clock;
+  readonly everyMs: number;
+  readonly check: (signal: AbortSignal) => Promise<void>;
+  readonly onFailure: (cause: string) => void;
+}
+
+/** Checks at once and then regularly, one check at a time. The returned function stops it and cancels a running one. */
+export function startChecks({ clock, everyMs, check, onFailure }: ChecksDeps): () => Promise<void> {
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    try {
+      await check(stopping.signal);
     } catch (error) {
-      if (!stopping.signal.aborted) deps.onFailure(kindOf(error));
+      if (!stopping.signal.aborted) onFailure(kindOf(error));
     }
   };
-  let checking = check();
-  const stop = every(clock, Math.min(checkEveryMs, intervalMs / 4), () => (checking = checking.then(check)));
+  let checking = run();
+  const stop = every(clock, everyMs, () => (checking = checking.then(run)));
   return async () => {
     stopping.abort();
     stop();
@@ -284,7 +318,7 @@ export const modelStateGauge = (models: Pick<Models, 'callableStates'>): GaugeSp
   collect: async () =>
     (await models.callableStates()).flatMap(({ model, operation, state }) =>
       modelStates
-        .filter((each) => each !== 'disabled' && each !== 'no-key')
+        .filter((each) => each !== 'retired' && each !== 'disabled' && each !== 'no-key')
         .map((each) => ({ labels: { model, operation, state: each }, value: each === state ? 1 : 0 })),
     ),
 });

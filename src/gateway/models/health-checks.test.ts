@@ -2,9 +2,12 @@
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { CoreError } from '../../core/index.ts';
-import { MemoryProbeSchedule } from '../../../test/support/gateway/memory-stores.ts';
+import { MemoryAttemptStore, MemoryProbeSchedule } from '../../../test/support/gateway/memory-stores.ts';
 import type { ProbeSchedule } from '../stores.ts';
-import { startHealthChecks } from './health-check.ts';
+import { exampleAttempt, moment } from '../../../test/support/gateway/examples.ts';
+import { modelOf } from '../../../test/support/gateway/routing-world.ts';
+import type { Attempt } from '../types.ts';
+import { idleModels, startHealthChecks } from './health-check.ts';
 
 const hourMs = 3_600_000;
 
@@ -13,8 +16,8 @@ function worker(
   schedule: ProbeSchedule,
   {
     intervalMs = hourMs,
-    probeAll,
-  }: { intervalMs?: number; probeAll?: (signal: AbortSignal) => Promise<unknown> } = {},
+    probeIdle,
+  }: { intervalMs?: number; probeIdle?: (signal: AbortSignal) => Promise<unknown> } = {},
 ) {
   const startedAt: number[] = [];
   const failures: string[] = [];
@@ -22,9 +25,9 @@ function worker(
     clock,
     schedule,
     intervalMs,
-    probeAll: async (signal) => {
+    probeIdle: async (signal) => {
       startedAt.push(clock.monotonic());
-      return probeAll?.(signal);
+      return probeIdle?.(signal);
     },
     onFailure: (cause) => void failures.push(cause),
   });
@@ -61,7 +64,7 @@ describe('scheduled probes', () => {
     let max = 0;
     const { startedAt, stop } = worker(clock, new MemoryProbeSchedule(), {
       intervalMs: 1_000,
-      probeAll: async () => {
+      probeIdle: async () => {
         max = Math.max(max, ++running);
         await clock.sleep(3_500);
         running -= 1;
@@ -87,7 +90,7 @@ describe('scheduled probes', () => {
     };
     const { startedAt, failures, stop } = worker(clock, flaky, {
       intervalMs: 1_000,
-      probeAll: () => Promise.reject(new TypeError('broken')),
+      probeIdle: () => Promise.reject(new TypeError('broken')),
     });
     await clock.advance(3_000);
     expect(startedAt.length).toBeGreaterThan(1);
@@ -96,12 +99,33 @@ describe('scheduled probes', () => {
   });
 });
 
+describe('idle models', () => {
+  it('are those without requests of callers in the last interval', async () => {
+    const names = ['busy', 'probed', 'idle', 'failing', 'limited'];
+    const models = names.map((name, index) => modelOf({ name }, index + 1));
+    const store = new MemoryAttemptStore();
+    const call = (name: string, change: Partial<Attempt> = {}) => {
+      const modelId = names.indexOf(name) + 1;
+      return exampleAttempt({ modelId, at: moment(0), caller: 'key:1', ...change });
+    };
+    await store.append([
+      call('idle', { at: moment(-1) }),
+      call('busy'),
+      call('probed', { caller: 'probe' }),
+      call('failing', { outcome: 'timeout' }),
+      call('limited', { outcome: 'rate-limit' }),
+    ]);
+    const idle = await idleModels(store, models, new Date(moment(0)));
+    expect(idle.map(({ name }) => name)).toEqual(['probed', 'idle', 'limited']);
+  });
+});
+
 describe('stopping', () => {
   it('cancels running probes without reporting a failure', async () => {
     const clock = new VirtualClock();
     const { startedAt, failures, stop } = worker(clock, new MemoryProbeSchedule(), {
       intervalMs: 1_000,
-      probeAll: (signal) => clock.sleep(hourMs, signal),
+      probeIdle: (signal) => clock.sleep(hourMs, signal),
     });
     await clock.advance(1_000);
     expect(startedAt).toHaveLength(1);

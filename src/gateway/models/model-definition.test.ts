@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { modelsOption } from '../options.ts';
 import type { ModelDefinition } from '../types.ts';
 import { baseUrlProblem, isLocalUrl, urlVariables } from './model-definition.ts';
-import { catalog, modelIdentity } from './catalog.ts';
+import { builtInProviders, effectiveCatalog, modelIdentity } from './catalog.ts';
 import { envVarProblem } from './model-definition.ts';
 import { ProviderKeys, describeMissing } from './provider-keys.ts';
 import { checkModelDefinition, parseModelDefinition } from './model-definition.ts';
+
+const { builtIn: catalog } = effectiveCatalog([], []);
 
 const named = (name: string): ModelDefinition => {
   const found = catalog.find((model) => model.name === name);
@@ -15,8 +17,8 @@ const named = (name: string): ModelDefinition => {
 };
 
 describe('the catalog', () => {
-  it("has the founding document's fourteen providers and the five others", () => {
-    const found = new Map(catalog.map(({ provider, envVar }) => [provider, envVar]));
+  it("has the founding document's fourteen providers, other services and local servers", () => {
+    const found = new Map(builtInProviders.map(({ name, envVar }) => [name, envVar]));
     expect(Object.fromEntries(found)).toEqual({
       groq: 'GROQ_API_KEY',
       cerebras: 'CEREBRAS_API_KEY',
@@ -33,10 +35,18 @@ describe('the catalog', () => {
       kluster: 'KLUSTER_API_KEY',
       nebius: 'NEBIUS_API_KEY',
       openai: 'OPENAI_API_KEY',
+      anthropic: 'ANTHROPIC_API_KEY',
       gemini: 'GEMINI_API_KEY',
+      azure: 'AZURE_OPENAI_API_KEY',
+      bedrock: 'AWS_BEARER_TOKEN_BEDROCK',
       mistral: 'MISTRAL_API_KEY',
       together: 'TOGETHER_API_KEY',
+      xai: 'XAI_API_KEY',
+      cohere: 'COHERE_API_KEY',
       ollama: 'OLLAMA_API_KEY',
+      lmstudio: 'LMSTUDIO_API_KEY',
+      vllm: 'VLLM_API_KEY',
+      llamacpp: 'LLAMACPP_API_KEY',
     });
   });
 
@@ -238,6 +248,8 @@ describe('an added model', () => {
       name: 'acme/llama',
       provider: 'acme',
       baseUrl: 'https://llm.acme.example/v1',
+      apis: ['chat'],
+      keyHeader: 'authorization',
       upstreamModel: 'acme/llama',
       envVar: null,
       headers: {},
@@ -247,10 +259,15 @@ describe('an added model', () => {
         tools: true,
         json: true,
         vision: false,
+        reasoning: false,
         embeddings: false,
+        endpoints: [],
         contextTokens: null,
+        maxOutputTokens: null,
       },
       quotas: {},
+      price: null,
+      timeouts: {},
     });
     expect(parseModelDefinition({ ...least, name: 'mine' })).toMatchObject({
       provider: 'llm.acme.example',

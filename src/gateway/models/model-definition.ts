@@ -2,8 +2,18 @@
 import { z } from 'zod';
 import { CoreError } from '../../core/index.ts';
 import { isPrivateHost } from '../../platform/http-client/addresses.ts';
-import type { Capabilities, CompletionRequest, Model, ModelDefinition, Quotas } from '../types.ts';
-import { catalogEnvVars } from './catalog.ts';
+import { withoutUndefined } from '../dialects/json.ts';
+import type {
+  Capabilities,
+  ChatApi,
+  CompletionRequest,
+  KeyHeader,
+  Model,
+  ModelDefinition,
+  Operation,
+} from '../types.ts';
+import { chatApis, keyHeaders, passThroughEndpoints } from '../types.ts';
+import { catalogEnvVars } from './provider-data.ts';
 
 /* ---- base URLs with environment variables ---- */
 
@@ -16,10 +26,15 @@ export interface UrlVariable {
   readonly name: string;
   /** Undefined: the model is not configured without it. */
   readonly fallback: string | undefined;
+  readonly isAtStart: boolean;
 }
 
 export function urlVariables(baseUrl: string): readonly UrlVariable[] {
-  return Array.from(baseUrl.matchAll(urlVariable), ([, name = '', fallback]) => ({ name, fallback }));
+  return Array.from(baseUrl.matchAll(urlVariable), ({ index, 1: name = '', 2: fallback }) => ({
+    name,
+    fallback,
+    isAtStart: index === 0,
+  }));
 }
 
 /** The URL to call, without a trailing slash; undefined when a variable is missing or it is not an HTTP URL. */
@@ -68,18 +83,28 @@ const forbiddenEnvVars =
 export function envVarProblem(name: string): string | undefined {
   if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name))
     return 'must be the name of an environment variable in capitals, like GROQ_API_KEY';
+  if (catalogEnvVars.has(name)) return undefined;
   if (forbiddenEnvVars.test(name)) return 'is not allowed: it looks like a secret of another system';
-  return /_API_(?:KEY|TOKEN)$/.test(name) || catalogEnvVars.has(name)
+  return /_API_(?:KEY|TOKEN)$/.test(name)
     ? undefined
     : 'must look like a provider key: only variables that end in _API_KEY or _API_TOKEN are allowed';
 }
 
-/** Why a base URL may not contain this variable; undefined: it may. Its value is not a secret. */
-function urlVariableProblem(name: string): string | undefined {
-  return /^[A-Z][A-Z0-9_]*_(?:ACCOUNT_ID|PROJECT_ID|RESOURCE|REGION)$/.test(name) &&
-    !forbiddenEnvVars.test(name)
+/**
+ * Why a URL may not contain this variable; undefined: it may. Its value is not a secret. At the start it is the server
+ * itself, so that no other one receives it.
+ */
+function urlVariableProblem({ name, isAtStart }: UrlVariable): string | undefined {
+  const isAllowed =
+    name === 'AWS_REGION' ||
+    (!forbiddenEnvVars.test(name) &&
+      (isAtStart
+        ? /^[A-Z][A-Z0-9_]*_(?:BASE_URL|ENDPOINT)$/.test(name)
+        : /^[A-Z][A-Z0-9_]*_(?:ACCOUNT_ID|PROJECT_ID|RESOURCE|REGION)$/.test(name)));
+  return isAllowed
     ? undefined
-    : 'is not allowed in a base URL; only names that end in _ACCOUNT_ID, _PROJECT_ID, _RESOURCE or _REGION are';
+    : 'is not allowed in a base URL; only names that end in _ACCOUNT_ID, _PROJECT_ID, _RESOURCE or _REGION are, ' +
+        'and at its start those that end in _BASE_URL or _ENDPOINT';
 }
 
 /* ---- the schema ---- */
@@ -89,7 +114,16 @@ const positiveInteger = z
   .int('must be a whole number')
   .min(1, 'must be at least 1')
   .max(1e12);
-const flag = z.boolean('must be true or false');
+export const flag = z.boolean('must be true or false');
+const dollars = z.number('must be US dollars per million tokens').min(0, 'must not be negative').max(1e6);
+const seconds = z.number('must be a number of seconds').min(0.1).max(3_600);
+
+export function listOf<const Names extends readonly string[]>(names: Names) {
+  const message = `must be a list of ${names.join(', ')}`;
+  return z
+    .array(z.enum(names, message), message)
+    .refine((given) => new Set(given).size === given.length, 'must not name one twice');
+}
 
 /** Names are separated by commas in a request, so none may contain one. */
 const name = z
@@ -100,7 +134,9 @@ const name = z
   )
   .refine((given) => given !== 'auto', 'must not be "auto", which selects the best model');
 
-const baseUrl = z
+export const isModelName = (text: string): boolean => name.safeParse(text).success;
+
+export const baseUrl = z
   .string('must be a URL')
   .max(2000)
   .transform((url) => url.trim().replace(/\/+$/, ''))
@@ -110,7 +146,8 @@ const baseUrl = z
 
 function baseUrlProblems(url: string): readonly string[] {
   const variables = urlVariables(url);
-  const filled = fillBaseUrl(url, Object.fromEntries(variables.map((variable) => [variable.name, 'x'])));
+  const example = ({ name, isAtStart }: UrlVariable) => [name, isAtStart ? 'https://x.example' : 'x'];
+  const filled = fillBaseUrl(url, Object.fromEntries(variables.map(example)));
   const endpoint = /\/(?:(?:chat\/)?completions|embeddings)$/i.exec(url);
   return [
     ...(filled === undefined ? [baseUrlProblem(url) ?? 'must be a URL'] : []),
@@ -118,7 +155,7 @@ function baseUrlProblems(url: string): readonly string[] {
       ? [`must end before ${endpoint[0]}, which is appended to it: ${url.slice(0, endpoint.index)}`]
       : []),
     ...variables.flatMap((variable) => {
-      const problem = urlVariableProblem(variable.name);
+      const problem = urlVariableProblem(variable);
       return problem === undefined ? [] : [`contains {${variable.name}}, which ${problem}`];
     }),
   ];
@@ -129,7 +166,7 @@ const envVar = z.string('must be the name of an environment variable').superRefi
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
-const headers = z
+export const headers = z
   .record(
     z.string().regex(/^[\w-]{1,100}$/, 'must be header names'),
     z.string('must be text').regex(/^[\x20-\x7e]{0,1000}$/, 'must be plain text on one line'),
@@ -144,34 +181,67 @@ const headers = z
     'must not contain credentials or headers that the gateway sets; put keys into the environment',
   );
 
-const schema = strict({
-  name,
+/** The fields that models and providers share. */
+export const sharedFields = {
   baseUrl,
-  /** Default: the name; if the name starts with `provider` and a slash, the part behind it. */
-  model: z
-    .string('must be text')
-    .regex(/^\S(?:.{0,198}\S)?$/, "must be the provider's name for the model")
-    .optional(),
-  /** Default: the part of the name before its first slash; without a slash, the host of the base URL. */
-  provider: z
-    .string('must be a name')
-    .regex(/^[\w.-]{1,100}$/, 'must be letters, digits and . _ -')
-    .optional(),
+  /** A request in one of them passes through, others are translated to the first. Default: chat. */
+  apis: listOf(chatApis).min(1, 'must name at least one API').optional(),
   envVar: envVar.nullish(),
+  keyHeader: z.enum(keyHeaders, `must be one of ${keyHeaders.join(', ')}`).optional(),
   headers: headers.optional(),
-  capabilities: strict({
-    streaming: flag.optional(),
-    tools: flag.optional(),
-    json: flag.optional(),
-    vision: flag.optional(),
-    embeddings: flag.optional(),
-    contextTokens: positiveInteger.nullish(),
-  }).optional(),
+} as const;
+
+export const tokenLimit = positiveInteger.nullish();
+
+const upstreamModel = z
+  .string('must be text')
+  .regex(/^\S(?:.{0,198}\S)?$/, "must be the provider's name for the model");
+
+/** The fields that models have, wherever they are defined. */
+export const modelFields = {
+  model: upstreamModel,
   quotas: strict({
     requestsPerMinute: positiveInteger.optional(),
     requestsPerDay: positiveInteger.optional(),
     tokensPerMinute: positiveInteger.optional(),
     tokensPerDay: positiveInteger.optional(),
+  }).optional(),
+  /** US dollars per million tokens. */
+  price: strict({
+    inputPerMillion: dollars,
+    outputPerMillion: dollars,
+    cacheReadPerMillion: dollars.optional(),
+    cacheWritePerMillion: dollars.optional(),
+  }).nullish(),
+  timeouts: strict({
+    connectSeconds: seconds.max(60).optional(),
+    firstTokenSeconds: seconds.optional(),
+    responseSeconds: seconds.optional(),
+    idleSeconds: seconds.optional(),
+  }).optional(),
+} as const;
+
+const schema = strict({
+  name,
+  ...sharedFields,
+  ...modelFields,
+  /** Default: the name; if the name starts with `provider` and a slash, the part behind it. */
+  model: upstreamModel.optional(),
+  /** Default: the part of the name before its first slash; without a slash, the host of the base URL. */
+  provider: z
+    .string('must be a name')
+    .regex(/^[\w.-]{1,100}$/, 'must be letters, digits and . _ -')
+    .optional(),
+  capabilities: strict({
+    streaming: flag.optional(),
+    tools: flag.optional(),
+    json: flag.optional(),
+    vision: flag.optional(),
+    reasoning: flag.optional(),
+    embeddings: flag.optional(),
+    endpoints: listOf(passThroughEndpoints).optional(),
+    contextTokens: tokenLimit,
+    maxOutputTokens: tokenLimit,
   }).optional(),
 });
 
@@ -180,7 +250,7 @@ type Given = z.infer<typeof schema>;
 /** A definition as operators and the configuration file write it. */
 export type ModelInput = z.input<typeof schema>;
 
-function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const keys = Object.keys(shape);
   return z.strictObject(shape, {
     error: (issue) =>
@@ -228,7 +298,7 @@ export function parseModelDefinition(input: unknown): ModelDefinition {
   });
 }
 
-function problemOf(issue: z.core.$ZodIssue, input: unknown): ModelProblem {
+export function problemOf(issue: z.core.$ZodIssue, input: unknown): ModelProblem {
   const path = issue.path.map(String);
   const found = issue.path.reduce<unknown>(
     (inner, key) => (inner as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
@@ -242,6 +312,8 @@ function definitionOf(given: Given): ModelDefinition {
     name: given.name,
     provider: given.provider ?? defaultProvider(given),
     baseUrl: given.baseUrl,
+    apis: given.apis ?? ['chat'],
+    keyHeader: given.keyHeader ?? defaultKeyHeader(given.apis?.[0] ?? 'chat'),
     upstreamModel: given.model ?? defaultUpstreamModel(given),
     envVar: given.envVar ?? null,
     headers: given.headers ?? {},
@@ -249,19 +321,32 @@ function definitionOf(given: Given): ModelDefinition {
     isLocal: (given.envVar ?? null) === null && isLocalUrl(given.baseUrl),
     capabilities: capabilitiesOf(given.capabilities ?? {}),
     quotas: withoutUndefined(given.quotas ?? {}),
+    price: given.price ? withoutUndefined(given.price) : null,
+    timeouts: withoutUndefined(given.timeouts ?? {}),
   };
+}
+
+/** Where the API itself expects the key. */
+export function defaultKeyHeader(api: ChatApi): KeyHeader {
+  if (api === 'messages') return 'x-api-key';
+  return api === 'gemini' ? 'x-goog-api-key' : 'authorization';
 }
 
 /** Defaults: what every OpenAI-compatible server supports, without what few support. */
 function capabilitiesOf(given: NonNullable<Given['capabilities']>): Capabilities {
   const embeddings = given.embeddings ?? false;
+  const endpoints = given.endpoints ?? [];
+  const isChat = !embeddings && endpoints.length === 0;
   return {
-    streaming: given.streaming ?? !embeddings,
-    tools: given.tools ?? !embeddings,
-    json: given.json ?? !embeddings,
+    streaming: given.streaming ?? isChat,
+    tools: given.tools ?? isChat,
+    json: given.json ?? isChat,
     vision: given.vision ?? false,
+    reasoning: given.reasoning ?? false,
     embeddings,
+    endpoints,
     contextTokens: given.contextTokens ?? null,
+    maxOutputTokens: given.maxOutputTokens ?? null,
   };
 }
 
@@ -275,16 +360,13 @@ function defaultUpstreamModel({ name: full, provider }: Given): string {
   return provider !== undefined && full.startsWith(`${provider}/`) ? full.slice(provider.length + 1) : full;
 }
 
-function withoutUndefined(given: NonNullable<Given['quotas']>): Quotas {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
 /** Whether a definition points to another endpoint or key, so that what was learned about the old one is void. */
 export function endpointChanged(before: ModelDefinition, after: ModelDefinition): boolean {
   return (
     before.baseUrl !== after.baseUrl ||
     before.upstreamModel !== after.upstreamModel ||
-    before.envVar !== after.envVar
+    before.envVar !== after.envVar ||
+    before.apis[0] !== after.apis[0]
   );
 }
 
@@ -297,12 +379,12 @@ export function isStale(current: readonly Model[], model: Model): boolean {
 
 /* ---- capabilities ---- */
 
-export type Requirement = 'chat' | 'embeddings' | 'streaming' | 'tools' | 'json' | 'vision';
+export type Requirement = Operation | 'streaming' | 'tools' | 'json' | 'vision';
 
 const onlyChat: readonly Requirement[] = ['chat'];
 
 export function requirementsOf({ operation, isStream, requires }: CompletionRequest): readonly Requirement[] {
-  if (operation === 'embeddings') return ['embeddings'];
+  if (operation !== 'chat') return [operation];
   if (!isStream && !requires.tools && !requires.json && !requires.vision) return onlyChat;
   const list: Requirement[] = ['chat'];
   if (isStream) list.push('streaming');
@@ -312,11 +394,26 @@ export function requirementsOf({ operation, isStream, requires }: CompletionRequ
   return list;
 }
 
-export function meets(capabilities: Capabilities, requirement: Requirement): boolean {
-  return requirement === 'chat' ? !capabilities.embeddings : capabilities[requirement];
+type Suitability = Pick<Model, 'capabilities' | 'apis'>;
+
+export function meets({ capabilities, apis }: Suitability, requirement: Requirement): boolean {
+  switch (requirement) {
+    case 'chat':
+      return !capabilities.embeddings && capabilities.endpoints.length === 0;
+    case 'embeddings':
+    case 'streaming':
+    case 'tools':
+    case 'json':
+    case 'vision':
+      return capabilities[requirement];
+    case 'messages/count_tokens':
+      return apis.includes('messages');
+    default:
+      return capabilities.endpoints.includes(requirement);
+  }
 }
 
-export function meetsAll(capabilities: Capabilities, requirements: readonly Requirement[]): boolean {
-  for (const requirement of requirements) if (!meets(capabilities, requirement)) return false;
+export function meetsAll(model: Suitability, requirements: readonly Requirement[]): boolean {
+  for (const requirement of requirements) if (!meets(model, requirement)) return false;
   return true;
 }

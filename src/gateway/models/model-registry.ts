@@ -5,29 +5,40 @@ import { GatewayError } from '../errors.ts';
 import type { StateDeps } from '../state/store-access.ts';
 import { storeMirror, withStoreTimeout } from '../state/store-access.ts';
 import type { ModelStore } from '../stores.ts';
-import type { Model, ModelDefinition } from '../types.ts';
+import type { ListEffects, Model, ModelDefinition } from '../types.ts';
+import type { ProviderDefinition } from './provider-definition.ts';
+import { endpointOf } from './provider-definition.ts';
 
 export interface ModelRegistryDeps extends StateDeps {
   readonly store: ModelStore;
   readonly builtIn: readonly ModelDefinition[];
   /** From the configuration file; overrides built-in definitions of the same name. */
   readonly configured: readonly ModelDefinition[];
+  readonly providers: readonly ProviderDefinition[];
 }
 
 export class ModelRegistry {
   readonly reload: Mirror<Model>;
   readonly #deps: ModelRegistryDeps;
+  /** Names of built-in and configured models. */
+  readonly #defined: ReadonlySet<string>;
+  readonly #providers: ReadonlyMap<string, ProviderDefinition>;
   #models: readonly Model[] = [];
   #byId: ReadonlyMap<number, Model> = new Map();
 
   constructor(deps: ModelRegistryDeps) {
-    const { store, builtIn, configured } = deps;
-    const defined = new Set([...builtIn, ...configured].map(({ name }) => name));
+    const { store, builtIn, configured, providers } = deps;
     this.#deps = deps;
+    this.#defined = new Set([...builtIn, ...configured].map(({ name }) => name));
+    this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
     this.reload = storeMirror(deps, 'read models', {
       // Models that are no longer defined anywhere stay in the store for their history only.
       list: async () =>
-        (await store.list()).filter(({ origin, name }) => origin === 'custom' || defined.has(name)),
+        (await store.list()).filter(({ origin, name, provider }) =>
+          origin === 'discovered'
+            ? this.#providers.has(provider)
+            : origin === 'custom' || this.#defined.has(name),
+        ),
       show: (models) => this.#show(models),
     });
   }
@@ -73,6 +84,14 @@ export class ModelRegistry {
     });
   }
 
+  /** Applies what follows from a provider's list. Fails with STATE_UNAVAILABLE. */
+  async applyList(effects: ListEffects): Promise<void> {
+    const names = effects.definitions.map(({ name }) => name);
+    const notDefined = names.filter((name) => !this.#defined.has(name));
+    await this.#withStore((store) => store.applyList(effects, notDefined));
+    await this.reload.refresh();
+  }
+
   /** Names by id, removed models included. Fails with STATE_UNAVAILABLE. */
   names(): Promise<ReadonlyMap<number, string>> {
     return this.#withStore((store) => store.names());
@@ -87,6 +106,12 @@ export class ModelRegistry {
       'built-in',
     );
     await store.sync(configured, 'config');
+    // The address or the key of their provider may have changed since they were discovered.
+    const discovered = (await store.list()).flatMap((model) => {
+      const provider = model.origin === 'discovered' ? this.#providers.get(model.provider) : undefined;
+      return provider ? [{ ...model, ...endpointOf(provider, model.capabilities.embeddings) }] : [];
+    });
+    await store.sync(discovered, 'discovered');
   }
 
   #withStore<T>(work: (store: ModelStore) => Promise<T>): Promise<T> {

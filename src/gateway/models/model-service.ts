@@ -1,10 +1,13 @@
 // Operator actions on models: list, add, replace, remove, enable, set cooldowns, probe, explain.
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
-import { parseRequest } from '../dialects/openai.ts';
+import { autoModel } from '../dialects/dialect.ts';
+import { parseRequest } from '../dialects/parse-request.ts';
 import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
-import { selectCandidates } from '../routing/select-candidates.ts';
+import { aliasesOf, orderOf } from '../routing/model-names.ts';
+import type { NameSettings } from '../routing/model-names.ts';
+import { isInterchangeable, isUnchosen, selectCandidates } from '../routing/select-candidates.ts';
 import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
 import { longerOf } from '../state/availability.ts';
 import type { GatewayState } from '../state/gateway-state.ts';
@@ -27,6 +30,7 @@ export interface ModelServiceDeps {
   readonly state: GatewayState;
   readonly keys: KeyLookup;
   readonly backoff: FailureBackoff;
+  readonly policy: NameSettings;
   readonly quotas: Pick<ProviderQuotas, 'exhaustedUntil'>;
   readonly probe: (models: readonly Model[], signal: AbortSignal) => Promise<readonly ProbeResult[]>;
   /** Called when a model is defined: its keys may be new to the redactor. */
@@ -50,6 +54,17 @@ export class ModelService {
   listCallable(): readonly Model[] {
     const { state, keys } = this.#deps;
     return state.models.list().filter((model) => model.isActive && keys.isConfigured(model));
+  }
+
+  /** Aliases that stand for a callable model, from memory. */
+  listAliases(): readonly string[] {
+    const { state, policy } = this.#deps;
+    const models = state.models.list();
+    const callable = this.listCallable();
+    const usable = new Set(callable.flatMap((model) => aliasesOf(model, models, policy)));
+    const isUsable = (alias: string, names: readonly string[]) =>
+      usable.has(alias) || (callable.length > 0 && names.includes(autoModel));
+    return [...policy.aliases].flatMap(([alias, names]) => (isUsable(alias, names) ? [alias] : []));
   }
 
   async list(filter: ModelFilter): Promise<readonly ModelView[]> {
@@ -129,12 +144,14 @@ export class ModelService {
     return this.#view(await this.#deps.state.models.setActive(id, isActive));
   }
 
-  /** Sets a cooldown on all keys of the model; 0 clears all its cooldowns. */
+  /** Sets a cooldown on all keys of the model; 0 clears all its cooldowns, and what was counted toward the next ones. */
   async setAvailability(id: number, retryAfterSeconds: number, reason: string | null): Promise<ModelView> {
     const model = this.#existing(id);
-    const { state, clock } = this.#deps;
-    if (retryAfterSeconds === 0) await state.cooldowns.clear(id);
-    else {
+    const { state, clock, backoff } = this.#deps;
+    if (retryAfterSeconds === 0) {
+      backoff.succeeded(id);
+      await state.cooldowns.clear(id);
+    } else {
       const now = clock.now();
       await state.cooldowns.extendDurably({
         modelId: id,
@@ -164,9 +181,18 @@ export class ModelService {
       outcome,
       status: null,
       durationMs: (responseTimeSeconds ?? state.scores.of(id).longTerm.averageSeconds) * 1_000,
+      firstTokenMs: null,
       promptTokens: 0,
       completionTokens: 0,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
+      costUsd: null,
       caller: 'manual',
+      api: '',
+      requestedModel: model.name,
+      callNumber: 1,
+      waitedMs: 0,
+      endsRequest: false,
     });
     // It counts already; a store that does not accept it now gets it later.
     await withStoreTimeout(clock, state.attempts.flush()).catch(() => undefined);
@@ -176,12 +202,12 @@ export class ModelService {
   /** Explains the score of a model and its position in the routing order. */
   async explain(id: number) {
     const model = this.#existing(id);
-    const { state, backoff, keys } = this.#deps;
+    const { state, backoff, keys, policy } = this.#deps;
     const explained = await state.scores.explain(id);
     const models = state.models.list();
     const blocked = await this.#blockedKeys(models);
     const view = this.#viewWith(model, blocked, state.scores, true);
-    const snapshot = { models, keys, cooldowns: blocked, scores: state.scores, backoff };
+    const snapshot = { models, keys, cooldowns: blocked, scores: state.scores, backoff, policy };
     return {
       model: view,
       ...explained,
@@ -209,10 +235,11 @@ export class ModelService {
   #added(id: number, action: 'replaced' | 'deleted'): Model {
     const model = this.#existing(id);
     if (model.origin === 'custom') return model;
-    const why =
-      model.origin === 'built-in'
-        ? 'it is built in'
-        : 'it is defined in the settings (gateway.models); change it there and restart the server';
+    const why = {
+      'built-in': 'it is built in',
+      discovered: 'it was discovered in the list of its provider',
+      config: 'it is defined in the settings (gateway.models); change it there and restart the server',
+    }[model.origin];
     throw new CoreError(
       'CONFLICT',
       `Model ${model.name} cannot be ${action}: ${why}. "headworks models disable ${model.name}" stops its use.`,
@@ -239,6 +266,7 @@ export class ModelService {
     };
     await Promise.all(models.flatMap((model) => keys.keysOf(model).map(({ id }) => check(model, id))));
     return {
+      trials: state.cooldowns.trials,
       of: (modelId, keyId) =>
         longerOf(
           state.cooldowns.of(modelId, keyId),
@@ -277,7 +305,7 @@ export class ModelService {
 /** The public methods, for callers and test doubles. */
 export type Models = Pick<ModelService, keyof ModelService>;
 
-type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel'>;
+type CooldownLookup = Pick<Cooldowns, 'of' | 'ofModel' | 'trials'>;
 
 /* ---- the position in the routing order ---- */
 
@@ -291,12 +319,21 @@ export function explainPosition(
   snapshot: RoutingSnapshot,
 ): { readonly position: number | null; readonly positionReason: string } {
   const none = (positionReason: string) => ({ position: null, positionReason });
+  if (view.retiredAt !== null) return none('it is retired: the list of its provider does not have it.');
   if (!view.isActive) return none('it is disabled.');
   if (!view.isConfigured) return none(`it has no key: set ${view.needs ?? 'its variable'}.`);
   if (view.availableAt !== null) return none(unavailableReason(view, view.availableAt.toISOString()));
   const order = routingOrder(model, snapshot);
   const index = order.findIndex(({ id }) => id === model.id);
-  return { position: index + 1, positionReason: positionReason(order, index, snapshot) };
+  return {
+    position: index + 1,
+    positionReason: [
+      positionReason(order, index, snapshot),
+      ...sharingNotes(model, order, snapshot),
+      ...trialNotes(model, snapshot),
+      ...aliasNotes(model, snapshot),
+    ].join(' '),
+  };
 }
 
 function unavailableReason({ cooldowns }: ModelView, until: string): string {
@@ -306,30 +343,72 @@ function unavailableReason({ cooldowns }: ModelView, until: string): string {
     : `it is cooling down until ${until} (${causes}).`;
 }
 
-/** Always contains the model: it is active, has a key and supports a plain request. */
+/** Always contains the model: it is active, has a key and supports a plain request to its endpoint. */
 function routingOrder(model: Model, snapshot: RoutingSnapshot): readonly Model[] {
-  const isEmbedding = model.capabilities.embeddings;
+  const { embeddings: isEmbedding, endpoints } = model.capabilities;
   const body = { model: 'auto', input: 'x', messages: [{ role: 'user', content: 'x' }] };
-  const request = parseRequest(isEmbedding ? 'embeddings' : 'chat', Buffer.from(JSON.stringify(body)));
+  const kind = isEmbedding ? 'embeddings' : (endpoints[0] ?? 'chat');
+  const request = parseRequest(kind, Buffer.from(JSON.stringify(body)));
   const isSame = (other: Model) => modelIdentity(other.upstreamModel) === modelIdentity(model.upstreamModel);
   const models = isEmbedding ? snapshot.models.filter(isSame) : snapshot.models;
   return selectCandidates(request, true, { ...snapshot, models }).map((candidate) => candidate.model);
 }
 
-function positionReason(
-  order: readonly Model[],
-  index: number,
-  { scores, backoff }: RoutingSnapshot,
-): string {
+function positionReason(order: readonly Model[], index: number, snapshot: RoutingSnapshot): string {
+  const { scores, backoff, policy } = snapshot;
   const effective = (model: Model | undefined) => (model ? scores.of(model.id).effectiveScore : 0);
   const [model, above] = [order[index], order[index - 1]];
   const own = effective(model).toFixed(4);
-  if (!above)
+  const isOrdered = model !== undefined && Number.isFinite(orderOf(model, policy));
+  if (model && isInTrial(model, snapshot))
+    return 'one request is trying it after its cooldown; others follow when that succeeds.';
+  if (!above) {
+    if (isOrdered) return 'it is the first available model of gateway.modelOrder.';
     return order.some((other) => effective(other) > effective(model))
       ? `its score is ${own}; models with a higher score are cooling down or failed several times in a row.`
       : `no available model has a higher score than its ${own}.`;
-  const isBehindForBackoff = model && backoff.isBackedOff(model.id) && !backoff.isBackedOff(above.id);
-  return isBehindForBackoff
-    ? `its last requests failed in a row, so it is tried after all others for a while.`
-    : `its score is ${own}; the model before it is ${above.name} with ${effective(above).toFixed(4)}.`;
+  }
+  if (model && backoff.isBackedOff(model.id) && !backoff.isBackedOff(above.id))
+    return 'its last requests failed in a row, so it is tried after all others for a while.';
+  if (model && orderOf(above, policy) < orderOf(model, policy))
+    return `gateway.modelOrder names ${above.name} before ${isOrdered ? 'it' : 'all models that it does not name'}.`;
+  if (model && isUnchosen(model) && !isUnchosen(above))
+    return 'it was discovered; models that are built in, configured or added come before it.';
+  return `its score is ${own}; the model before it is ${above.name} with ${effective(above).toFixed(4)}.`;
+}
+
+function sharingNotes(
+  model: Model,
+  order: readonly Model[],
+  { scores, keys, cooldowns, backoff }: RoutingSnapshot,
+): readonly string[] {
+  const isAvailable = (each: Model) =>
+    !backoff.isBackedOff(each.id) && keys.keysOf(each).some(({ id }) => !cooldowns.of(each.id, id));
+  const peers = order.filter(
+    (each) => each !== model && isAvailable(each) && isInterchangeable(model, each, scores),
+  );
+  return peers.length === 0 || !isAvailable(model)
+    ? []
+    : [`It shares the load with ${joinNames(peers.map(({ name }) => name))}, the same model.`];
+}
+
+const joinNames = (names: readonly string[]): string =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+const isInTrial = (model: Model, { keys, cooldowns }: RoutingSnapshot): boolean =>
+  keys.keysOf(model).every(({ id }) => cooldowns.trials.isRunning(model.id, id));
+
+function trialNotes(model: Model, snapshot: RoutingSnapshot): readonly string[] {
+  const { keys, cooldowns } = snapshot;
+  const isDue = keys.keysOf(model).some(({ id }) => cooldowns.trials.isDue(model.id, id));
+  return isDue && !isInTrial(model, snapshot)
+    ? ['Its cooldown has ended: one request tries it before others do.']
+    : [];
+}
+
+function aliasNotes(model: Model, { models, policy }: RoutingSnapshot): readonly string[] {
+  const aliases = aliasesOf(model, models, policy);
+  if (aliases.length === 0) return [];
+  const isOne = aliases.length === 1;
+  return [`The ${isOne ? 'alias' : 'aliases'} ${joinNames(aliases)} ${isOne ? 'refers' : 'refer'} to it.`];
 }

@@ -6,18 +6,20 @@ import { exampleCooldown, exampleModel, moment } from '../../../test/support/gat
 import { availableAt, modelView } from './model-view.ts';
 import { scoreOf } from '../state/scores.ts';
 
-const emptyStats = { requests: 0, successes: 0, averageSeconds: 0 };
+const emptyStats = { requests: 0, successes: 0, averageSeconds: 0, typicalSeconds: 0 };
 
 const model: Model = {
   ...exampleModel('a/one'),
   id: 3,
   isActive: true,
   origin: 'built-in',
+  missedLists: 0,
+  retiredAt: null,
   createdAt: new Date(moment(0)),
 };
 const score = scoreOf(
-  { requests: 3, successes: 2, averageSeconds: 1 / 3 },
-  { requests: 1, successes: 1, averageSeconds: 0.5 },
+  { requests: 3, successes: 2, averageSeconds: 1 / 3, typicalSeconds: 1 / 3 },
+  { requests: 1, successes: 1, averageSeconds: 0.5, typicalSeconds: 0.5 },
   7,
 );
 const keyState = {

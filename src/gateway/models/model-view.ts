@@ -77,6 +77,7 @@ export function modelView(
 
 /** The first that applies is the state of a model. */
 export const modelStates = [
+  'retired',
   'disabled',
   'no-key',
   'cooling-down',
@@ -87,10 +88,11 @@ export const modelStates = [
 export type ModelState = (typeof modelStates)[number];
 
 function stateOf(
-  { isActive }: Model,
+  { isActive, retiredAt }: Model,
   { isConfigured, availableAt: at, cooldowns }: KeyState,
   { isFailing }: Health,
 ): ModelState {
+  if (retiredAt !== null) return 'retired';
   if (!isActive) return 'disabled';
   if (!isConfigured) return 'no-key';
   if (at !== null)

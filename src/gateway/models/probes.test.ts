@@ -67,6 +67,12 @@ describe('a probe', () => {
     expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
+  it('has the response timeout of its model as deadline', async () => {
+    const { sent, probe } = prober(success);
+    await probe([modelOf({ name: 'slow', timeouts: { responseSeconds: 300 } }, 1), a]);
+    expect(sent.map(({ deadlineMs }) => deadlineMs)).toEqual([300_000, 5_000]);
+  });
+
   it('limits the completion, and repeats without the limit when that is rejected', async () => {
     const limits = () =>
       sent.map(({ request }) => (JSON.parse(Buffer.from(request.body).toString()) as Body).max_tokens);

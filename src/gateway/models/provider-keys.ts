@@ -1,10 +1,13 @@
 // Provider keys: read from the environment, never stored. Several in one variable are separated by commas and take turns.
 import { createHash } from 'node:crypto';
 import type { ModelDefinition, ProviderKey } from '../types.ts';
-import { keyVariables } from './catalog.ts';
 import { fillBaseUrl, urlVariables } from './model-definition.ts';
+import { keyVariables } from './provider-data.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A model or a provider. */
+type Endpoint = Pick<ModelDefinition, 'envVar' | 'baseUrl' | 'isLocal'>;
 
 const noKey: readonly ProviderKey[] = [{ id: 'none', secret: null }];
 
@@ -25,29 +28,29 @@ export class ProviderKeys {
   }
 
   /** In the order they are written; empty: not configured. */
-  keysOf(model: ModelDefinition): readonly ProviderKey[] {
+  keysOf(model: Endpoint): readonly ProviderKey[] {
     if (model.envVar === null) return noKey;
     const { keys } = this.#find(model.envVar);
     return keys.length === 0 && this.#hasExplicitUrl(model) ? noKey : keys;
   }
 
   /** The variable in which the keys were found; null when there are none or none are needed. */
-  keySourceOf({ envVar }: ModelDefinition): string | null {
+  keySourceOf({ envVar }: Pick<Endpoint, 'envVar'>): string | null {
     return envVar === null ? null : this.#find(envVar).source;
   }
 
   /** The base URL with its variables filled in; undefined when one is missing (then not configured). */
-  baseUrlOf({ baseUrl }: ModelDefinition): string | undefined {
+  baseUrlOf({ baseUrl }: Pick<Endpoint, 'baseUrl'>): string | undefined {
     if (!this.#urls.has(baseUrl)) this.#urls.set(baseUrl, fillBaseUrl(baseUrl, this.#env));
     return this.#urls.get(baseUrl);
   }
 
-  isConfigured(model: ModelDefinition): boolean {
+  isConfigured(model: Endpoint): boolean {
     return this.keysOf(model).length > 0 && this.baseUrlOf(model) !== undefined;
   }
 
   /** Alternatives that would configure the model, each the set of variables to set; empty when it is configured. */
-  missingEnvVars(model: ModelDefinition): readonly (readonly string[])[] {
+  missingEnvVars(model: Endpoint): readonly (readonly string[])[] {
     const inUrl = this.#missingInUrl(model);
     if (this.keysOf(model).length > 0) return inUrl.length > 0 ? [inUrl] : [];
     const urls = model.isLocal ? urlVariables(model.baseUrl).map(({ name }) => name) : [];
@@ -56,7 +59,7 @@ export class ProviderKeys {
   }
 
   /** Every key of these models, for the Redactor. */
-  secretsOf(models: readonly ModelDefinition[]): readonly string[] {
+  secretsOf(models: readonly Endpoint[]): readonly string[] {
     return [...new Set(models.flatMap((model) => this.keysOf(model).flatMap(({ secret }) => secret ?? [])))];
   }
 
@@ -71,12 +74,12 @@ export class ProviderKeys {
   }
 
   /** A local model whose URL variable is set needs no key; the default URL alone does not configure it. */
-  #hasExplicitUrl(model: ModelDefinition): boolean {
+  #hasExplicitUrl(model: Endpoint): boolean {
     return model.isLocal && urlVariables(model.baseUrl).some(({ name }) => this.#isSet(name));
   }
 
   /** The URL variables that are not set; all of them when they are set and the result is still not a URL. */
-  #missingInUrl(model: ModelDefinition): readonly string[] {
+  #missingInUrl(model: Endpoint): readonly string[] {
     if (this.baseUrlOf(model) !== undefined) return [];
     const inUrl = urlVariables(model.baseUrl);
     const unset = inUrl.filter(({ name, fallback }) => fallback === undefined && !this.#isSet(name));

@@ -1,11 +1,11 @@
-// Models and cooldowns in Postgres.
+// Models, their discoveries and cooldowns in Postgres.
 import type { Clock } from '../../core/index.ts';
-import type { Database } from '../../platform/postgres/ports.ts';
+import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { json, sql } from '../../platform/postgres/sql.ts';
 import { modelExists } from '../models/model-registry.ts';
-import type { CooldownStore, GatewayTopic, ModelStore } from '../stores.ts';
-import type { Cooldown, CooldownSnapshot, Model, ModelDefinition } from '../types.ts';
+import type { CooldownStore, DiscoveryStore, GatewayTopic, ModelStore } from '../stores.ts';
+import type { Cooldown, CooldownSnapshot, Discovery, ListEffects, Model, ModelDefinition } from '../types.ts';
 
 /** Channel of change notifications. Channels belong to the whole database; a schema has at most 50 characters, a channel 63. */
 export const gatewayChannel = ({ schema }: Pick<Database, 'schema'>): string => `${schema}_gateway`;
@@ -16,28 +16,35 @@ const notifyColumn = (database: Pick<Database, 'schema'>, topic: GatewayTopic): 
 
 /** Columns of a table or alias `known`. */
 const modelColumns = sql`
-  known.id, known.name, known.provider, known.base_url as "baseUrl", known.upstream_model as "upstreamModel",
-  known.env_var as "envVar", known.headers, known.is_local as "isLocal", known.capabilities, known.quotas,
-  known.is_active as "isActive", known.origin, known.created_at as "createdAt"`;
+  known.id, known.name, known.provider, known.base_url as "baseUrl", known.apis, known.key_header as "keyHeader",
+  known.upstream_model as "upstreamModel", known.env_var as "envVar", known.headers, known.is_local as "isLocal",
+  known.capabilities || coalesce(known.listed->'capabilities', '{}') as capabilities, known.quotas,
+  coalesce(known.listed->'price', known.price) as price, known.timeouts,
+  known.is_active and known.retired_at is null as "isActive", known.origin, known.created_at as "createdAt",
+  known.missed_lists as "missedLists", known.retired_at as "retiredAt"`;
 
 const rowsOf = (definitions: readonly ModelDefinition[]): Sql => sql`
   jsonb_to_recordset(${json(definitions)}::jsonb) as given(
-    name text, provider text, "baseUrl" text, "upstreamModel" text, "envVar" text, headers jsonb,
-    "isLocal" boolean, capabilities jsonb, quotas jsonb)`;
+    name text, provider text, "baseUrl" text, apis jsonb, "keyHeader" text, "upstreamModel" text, "envVar" text,
+    headers jsonb, "isLocal" boolean, capabilities jsonb, quotas jsonb, price jsonb, timeouts jsonb)`;
 
 /** An update without a condition, which the caller must append. */
 const updateFrom = (definitions: readonly ModelDefinition[], origin: Model['origin']): Sql => sql`
-  update gateway_models known set provider = given.provider, base_url = given."baseUrl",
-    upstream_model = given."upstreamModel", env_var = given."envVar", headers = given.headers,
-    is_local = given."isLocal", capabilities = given.capabilities, quotas = given.quotas, origin = ${origin}
+  update gateway_models known set provider = given.provider, base_url = given."baseUrl", apis = given.apis,
+    key_header = given."keyHeader", upstream_model = given."upstreamModel", env_var = given."envVar",
+    headers = given.headers, is_local = given."isLocal", capabilities = given.capabilities, quotas = given.quotas,
+    price = given.price, timeouts = given.timeouts, origin = ${origin},
+    listed = case when ${origin} = 'built-in' then known.listed end,
+    missed_lists = case when ${origin} in ('built-in', 'discovered') then known.missed_lists else 0 end,
+    retired_at = case when ${origin} in ('built-in', 'discovered') then known.retired_at end
   from ${rowsOf(definitions)}`;
 
 /** Ids follow the order of names. A name that exists is skipped without consuming an id, as an upsert would. */
 const insertNew = (definitions: readonly ModelDefinition[], origin: Model['origin'], at: Date): Sql => sql`
-  insert into gateway_models as known (name, provider, base_url, upstream_model, env_var, headers, is_local,
-    capabilities, quotas, origin, created_at)
-  select name, provider, "baseUrl", "upstreamModel", "envVar", headers, "isLocal", capabilities, quotas,
-    ${origin}, ${at}::timestamptz
+  insert into gateway_models as known (name, provider, base_url, apis, key_header, upstream_model, env_var, headers,
+    is_local, capabilities, quotas, price, timeouts, origin, created_at)
+  select name, provider, "baseUrl", apis, "keyHeader", "upstreamModel", "envVar", headers, "isLocal", capabilities,
+    quotas, price, timeouts, ${origin}, ${at}::timestamptz
   from ${rowsOf(definitions)}
   where not exists (select from gateway_models where name = given.name and removed_at is null)
   order by name collate "C"
@@ -52,20 +59,35 @@ export class PostgresModelStore implements ModelStore {
     this.#clock = clock;
   }
 
-  async sync(definitions: readonly ModelDefinition[], origin: 'built-in' | 'config'): Promise<void> {
+  async sync(
+    definitions: readonly ModelDefinition[],
+    origin: 'built-in' | 'config' | 'discovered',
+  ): Promise<void> {
     if (definitions.length === 0) return;
     await this.#database.transaction(async (transaction) => {
-      const updated = await transaction.query(sql`
-        ${updateFrom(definitions, origin)}
-        where known.name = given.name and known.removed_at is null
-          and not (known.origin = 'custom' and ${origin} = 'built-in')
-          and (known.provider, known.base_url, known.upstream_model, known.env_var, known.headers, known.is_local,
-            known.capabilities, known.quotas, known.origin)
-          is distinct from (given.provider, given."baseUrl", given."upstreamModel", given."envVar",
-            given.headers, given."isLocal", given.capabilities, given.quotas, ${origin})`);
-      const inserted = await transaction.query(insertNew(definitions, origin, new Date(this.#clock.now())));
-      if (updated.affected + inserted.affected > 0)
-        await transaction.notify(gatewayChannel(this.#database), 'models');
+      const changed = await this.#upsert(transaction, definitions, origin, []);
+      if (changed > 0) await transaction.notify(gatewayChannel(this.#database), 'models');
+    });
+  }
+
+  async applyList(
+    { definitions, facts, states }: ListEffects,
+    undefinedNames: readonly string[],
+  ): Promise<void> {
+    if (definitions.length + facts.length + states.length === 0) return;
+    await this.#database.transaction(async (transaction) => {
+      await this.#upsert(transaction, definitions, 'discovered', undefinedNames);
+      await transaction.query(sql`
+        update gateway_models known set listed = coalesce(known.listed, '{}') || given.facts
+        from jsonb_to_recordset(${json(facts)}::jsonb) as given(id bigint, facts jsonb)
+        where known.id = given.id and known.origin = 'built-in'`);
+      await transaction.query(sql`
+        update gateway_models known set missed_lists = given."missedLists",
+          retired_at = case when given."isRetired"
+            then coalesce(known.retired_at, ${new Date(this.#clock.now())}::timestamptz) end
+        from jsonb_to_recordset(${json(states)}::jsonb) as given(id bigint, "missedLists" integer, "isRetired" boolean)
+        where known.id = given.id and known.origin in ('built-in', 'discovered')`);
+      await transaction.notify(gatewayChannel(this.#database), 'models');
     });
   }
 
@@ -85,7 +107,10 @@ export class PostgresModelStore implements ModelStore {
 
   async setActive(id: number, isActive: boolean): Promise<Model | undefined> {
     return this.#update(sql`
-      update gateway_models known set is_active = ${isActive} where id = ${id} and removed_at is null
+      update gateway_models known set is_active = ${isActive},
+        missed_lists = case when ${isActive} then 0 else known.missed_lists end,
+        retired_at = case when not ${isActive} then known.retired_at end
+      where id = ${id} and removed_at is null
       returning ${modelColumns}`);
   }
 
@@ -111,6 +136,32 @@ export class PostgresModelStore implements ModelStore {
     return new Map(rows.map(({ id, name }) => [id, name]));
   }
 
+  /** Returns how many rows it changed or added. */
+  async #upsert(
+    transaction: Transaction,
+    definitions: readonly ModelDefinition[],
+    origin: 'built-in' | 'config' | 'discovered',
+    undefinedNames: readonly string[],
+  ): Promise<number> {
+    if (definitions.length === 0) return 0;
+    const overwrites = {
+      config: sql`true`,
+      'built-in': sql`known.origin <> 'custom'`,
+      discovered: sql`(known.origin = 'discovered'
+        or known.origin <> 'custom' and known.name = any(${undefinedNames}::text[]))`,
+    };
+    const updated = await transaction.query(sql`
+      ${updateFrom(definitions, origin)}
+      where known.name = given.name and known.removed_at is null and ${overwrites[origin]}
+        and (known.provider, known.base_url, known.apis, known.key_header, known.upstream_model, known.env_var,
+          known.headers, known.is_local, known.capabilities, known.quotas, known.price, known.timeouts, known.origin)
+        is distinct from (given.provider, given."baseUrl", given.apis, given."keyHeader", given."upstreamModel",
+          given."envVar", given.headers, given."isLocal", given.capabilities, given.quotas, given.price,
+          given.timeouts, ${origin})`);
+    const inserted = await transaction.query(insertNew(definitions, origin, new Date(this.#clock.now())));
+    return updated.affected + inserted.affected;
+  }
+
   /** A statement that changes at most one row, with a notification. */
   #update(statement: Sql): Promise<Model | undefined> {
     return this.#database.transaction(async (transaction) => {
@@ -118,6 +169,51 @@ export class PostgresModelStore implements ModelStore {
       if (rows.length > 0) await transaction.notify(gatewayChannel(this.#database), 'models');
       return rows[0];
     });
+  }
+}
+
+export class PostgresDiscoveryStore implements DiscoveryStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async claim(providers: readonly string[], now: number, intervalMs: number): Promise<readonly string[]> {
+    const { rows } = await this.#database.query<{ provider: string }>(sql`
+      insert into gateway_discovery_schedule (provider, started_at)
+      select unnest(${providers.toSorted()}::text[]), ${new Date(now)}::timestamptz
+      on conflict (provider) do update set started_at = excluded.started_at
+        where gateway_discovery_schedule.started_at <= ${new Date(now - intervalMs)}
+      returning provider`);
+    return rows.map(({ provider }) => provider);
+  }
+
+  async add({ id, at, provider, trigger, outcome, message, listed, changes }: Discovery): Promise<void> {
+    await this.#database.query(sql`
+      insert into gateway_discoveries (id, at, provider, cause, outcome, message, listed, changes)
+      values (${id}, ${at}, ${provider}, ${trigger}, ${outcome}, ${message}, ${listed}, ${json(changes)}::jsonb)`);
+  }
+
+  async list({
+    provider,
+    after,
+    limit,
+  }: Parameters<DiscoveryStore['list']>[0]): Promise<readonly Discovery[]> {
+    const { rows } = await this.#database.query<Discovery>(sql`
+      select id, at, provider, cause as trigger, outcome, message, listed, changes from gateway_discoveries
+      where (${provider ?? null}::text is null or provider = ${provider ?? null})
+        and (${after ?? null}::uuid is null
+          or (at, id) < (select at, id from gateway_discoveries where id = ${after ?? null}))
+      order by at desc, id desc limit ${limit}`);
+    return rows;
+  }
+
+  async purge(before: Date, limit: number): Promise<number> {
+    const { affected } = await this.#database.query(sql`
+      delete from gateway_discoveries where id in (
+        select id from gateway_discoveries where at < ${before} order by at limit ${limit})`);
+    return affected;
   }
 }
 

@@ -154,6 +154,39 @@ const contextTooLong: readonly Row[] = [
     'context-too-long',
   ],
   ['Ollama', 400, { error: 'the input length exceeds the context length' }, 'context-too-long'],
+  [
+    'OpenAI, a longer completion than it has',
+    400,
+    openAi(
+      'invalid_value',
+      'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.',
+    ),
+    'context-too-long',
+  ],
+  [
+    'Groq, a longer completion than it has',
+    400,
+    openAi(null, '`max_completion_tokens` must be less than or equal to `8192`'),
+    'context-too-long',
+  ],
+  [
+    'Anthropic, a longer completion than it has',
+    400,
+    {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens',
+      },
+    },
+    'context-too-long',
+  ],
+  [
+    'DeepSeek, a longer completion than it has',
+    400,
+    openAi(null, 'Invalid max_tokens value, the valid range of max_tokens is [1, 8192]'),
+    'context-too-long',
+  ],
   ['too many tokens', 400, { message: 'Too many tokens in the prompt' }, 'context-too-long'],
   [
     'OpenRouter, in what its upstream said',
@@ -326,7 +359,8 @@ describe('an error response', () => {
   it.each<Row>([
     ['a field that is too long', 400, openAi(null, "'user' is too long"), 'validation'],
     ['a word about context', 400, openAi(null, 'context must be a string'), 'validation'],
-    ['too large a number', 400, openAi(null, 'max_tokens is too large: 100000'), 'validation'],
+    ['another number that is too large', 400, openAi(null, 'top_k is too large: 100000'), 'validation'],
+    ['an unsupported limit', 400, openAi(null, "Unsupported parameter: 'max_tokens'"), 'validation'],
     ['a tool named content_filter', 400, openAi(null, "tools[0]: 'x' is not allowed"), 'validation'],
     [
       'a full window that counts tokens',

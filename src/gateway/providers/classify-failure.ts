@@ -242,6 +242,14 @@ const providerErrorRules: readonly ProviderErrorRule[] = [
       /\b(?:max(?:imum)?|exceeds?|exceed(?:ed|s)?) (?:the |this model |this model's |available )*context (?:length|window|size)|\bcontext (?:length|window|size)(?: limit)? (?:is |was )?exceeded|\bexceed(?:s|ed)? (?:the |this |its |available |model(?:'s)? |maximum )*(?:context|input length)|\binput token count\b.*\bexceeds|\btoo many (?:input |prompt )?tokens\b|\b(?:prompt|input|request)(?: body)? (?:is |was )?too (?:long|large)\b|\breduce the length of\b|\btokens\b.*\bmust be <=? ?\d|\btoo large for model\b/is,
   },
   {
+    // The request is too large for this model in another way: it allows a longer completion than the model has.
+    failureClass: 'context-too-long',
+    kinds: invalidRequest,
+    codes: [],
+    messages:
+      /\bmax_(?:completion_|output_|new_)?tokens\b.{0,40}(?:\btoo (?:large|high|big)\b|\bless than or equal\b|\bat most\b|\bvalid range\b|\bexceed|\d > \d)/is,
+  },
+  {
     failureClass: 'not-found',
     kinds: invalidRequest,
     codes: [],

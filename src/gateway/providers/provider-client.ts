@@ -5,33 +5,37 @@ import type {
   HttpRequest,
   HttpTransport,
   HttpWait,
+  IdSource,
   LinkedSignal,
 } from '../../core/index.ts';
 import type { Redactor } from '../../core/index.ts';
 import { HttpFailure, linkSignals } from '../../core/index.ts';
 import { quotaWindows } from '../../resilience/index.ts';
-import type { ReportedUsage } from '../dialects/openai-shared.ts';
-import { dialectOf, responseToSse } from '../dialects/openai.ts';
-import { charactersPerToken, checkBody } from '../dialects/openai-shared.ts';
-import { spliceModel, textOf } from '../dialects/wire.ts';
+import type { Usage } from '../dialects/conversation.ts';
+import { textOf } from '../dialects/wire.ts';
 import type { FailureClass } from '../errors.ts';
 import type {
   AttemptTimeouts,
   CompletionRequest,
+  Model,
   ProviderCall,
   ProviderFailure,
+  ProviderKey,
   ProviderOutcome,
   QuotaExhausted,
   TokenUsage,
 } from '../types.ts';
 import type { ClassifiedFailure } from './classify-failure.ts';
 import { classifyFailure, classifyResponse, maxErrorBodyBytes } from './classify-failure.ts';
+import type { Exchange } from './exchange.ts';
+import { exchangeFor, usageEstimate } from './exchange.ts';
 import { ProviderStreamBody } from './provider-stream.ts';
-import { StreamReader } from './stream-reader.ts';
+import type { StreamReader } from './stream-reader.ts';
 
 export interface ProviderClientDeps {
   readonly transport: HttpTransport;
   readonly clock: Clock;
+  readonly ids: IdSource;
   /** Redacts provider keys from providers' messages before they are shown. */
   readonly redactor: Pick<Redactor, 'text'>;
   /** Larger responses without streaming are invalid. */
@@ -39,6 +43,7 @@ export interface ProviderClientDeps {
 }
 
 const maxMessageLength = 300;
+const idBytes = 12;
 /** How long to wait for the body of an error response: it may carry a retry hint, but the next model waits. */
 const errorBodyMs = 1_000;
 /** Limit for what comes before the first content: comments, role chunks, empty deltas. */
@@ -47,18 +52,80 @@ const eventStream = 'text/event-stream; charset=utf-8';
 
 export type ProviderClient = ReturnType<typeof createProviderClient>;
 
-/** One HTTP call. Never throws: every error is a ProviderFailure; an abort by the caller's signal is `canceled`. */
-export const createProviderClient = (deps: ProviderClientDeps) => ({
-  call: (call: ProviderCall): Promise<ProviderOutcome> =>
-    call.request.isStream ? callStreamed(deps, call) : callWhole(deps, call),
-});
+/**
+ * One HTTP call, or two where the server rejects a beta flag. Never throws: every error is a ProviderFailure; an abort by
+ * the caller's signal is `canceled`.
+ */
+export function createProviderClient(deps: ProviderClientDeps) {
+  const { clock, ids } = deps;
+  const context = { createId: () => ids.token(idBytes), now: () => clock.now() };
+  const betas = new BetaFlags();
+  const callOnce = (call: ProviderCall): Promise<ProviderOutcome> => {
+    const { request, model, baseUrl } = call;
+    const exchange = exchangeFor(request, model, context);
+    const allowed = { ...exchange, headers: betas.allowed(baseUrl, exchange.headers) };
+    return request.isStream ? callStreamed(deps, call, allowed) : callWhole(deps, call, allowed);
+  };
+  const callTwice = async (call: ProviderCall): Promise<ProviderOutcome> => {
+    const outcome = await callOnce(call);
+    const isLearned = outcome.kind === 'failure' && betas.learn(call.baseUrl, call.request.headers, outcome);
+    return isLearned ? callOnce(call) : outcome;
+  };
+  return {
+    call: (call: ProviderCall): Promise<ProviderOutcome> =>
+      betaHeader in call.request.headers ? callTwice(call) : callOnce(call),
+  };
+}
 
-async function callWhole(deps: ProviderClientDeps, call: ProviderCall): Promise<ProviderOutcome> {
+/** Flags of Anthropic's API that a server has rejected: the request is sent again without them. */
+class BetaFlags {
+  readonly #rejected = new Map<string, Set<string>>();
+
+  allowed(baseUrl: string, headers: Exchange['headers']): Exchange['headers'] {
+    const given = headers[betaHeader];
+    const rejected = this.#rejected.get(baseUrl);
+    if (given === undefined || !rejected) return headers;
+    const { [betaHeader]: _given, ...others } = headers;
+    const left = flagsIn(given).filter((flag) => !rejected.has(flag));
+    return left.length === 0 ? others : { ...others, [betaHeader]: left.join(',') };
+  }
+
+  /** True when the failure names flags of the request that were not known to be rejected. */
+  learn(baseUrl: string, headers: Exchange['headers'], { message, status }: ProviderFailure): boolean {
+    const given = headers[betaHeader];
+    if (given === undefined || status !== 400 || message?.includes(betaHeader) !== true) return false;
+    const known = this.#rejected.get(baseUrl) ?? new Set<string>();
+    const unknown = flagsIn(given).filter((flag) => !known.has(flag));
+    const named = unknown.filter((flag) => message.includes(flag));
+    const rejected = named.length > 0 ? named : unknown;
+    if (this.#rejected.size >= maxServers) this.#rejected.clear();
+    this.#rejected.set(baseUrl, new Set([...known, ...rejected].slice(-maxFlags)));
+    return rejected.length > 0;
+  }
+}
+
+const betaHeader = 'anthropic-beta';
+const maxServers = 100;
+const maxFlags = 100;
+
+const flagsIn = (header: string): readonly string[] =>
+  header
+    .split(',')
+    .map((flag) => flag.trim())
+    .filter((flag) => flag !== '');
+
+async function callWhole(
+  deps: ProviderClientDeps,
+  call: ProviderCall,
+  exchange: Exchange,
+): Promise<ProviderOutcome> {
   const { idleMs, firstTokenMs } = call.timeouts;
   try {
-    const response = await deps.transport.request(httpRequest(call, call.signal, idleMs, firstTokenMs));
+    const request = httpRequest(call, exchange, call.signal, idleMs, firstTokenMs);
+    const response = await deps.transport.request(request);
     if (!isSuccess(response)) return await errorResponse(deps, response, call.signal);
-    return checkedResponse(deps, call.request, response, await response.bytes(deps.maxResponseBytes));
+    const body = await response.bytes(deps.maxResponseBytes);
+    return checkedResponse(deps, call.request, exchange, response, body);
   } catch (error) {
     return thrownFailure(deps, error);
   }
@@ -68,8 +135,12 @@ async function callWhole(deps: ProviderClientDeps, call: ProviderCall): Promise<
  * One timer covers everything up to the first content: headers, comments and blank lines are not what was requested.
  * After it the stream has its own idle timeout, and keeps the link.
  */
-async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promise<ProviderOutcome> {
-  const { firstTokenMs, idleMs } = call.timeouts;
+async function callStreamed(
+  deps: ProviderClientDeps,
+  call: ProviderCall,
+  exchange: Exchange,
+): Promise<ProviderOutcome> {
+  const { firstTokenMs } = call.timeouts;
   const link = linkSignals(call.signal);
   let isTimedOut = false;
   const cancelTimer = deps.clock.after(firstTokenMs, () => {
@@ -78,8 +149,10 @@ async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promi
   });
   let isCommitted = false;
   try {
-    const request = httpRequest(call, link.signal, Math.max(firstTokenMs, idleMs));
-    const outcome = await streamedOutcome(deps, call, await deps.transport.request(request), link);
+    // The timer above, then that of the stream: a third one per chunk would be too many.
+    const request = httpRequest(call, exchange, link.signal, Number.POSITIVE_INFINITY);
+    const response = await deps.transport.request(request);
+    const outcome = await streamedOutcome(deps, call, exchange, response, link);
     isCommitted = outcome.kind === 'stream';
     return outcome;
   } catch (error) {
@@ -94,20 +167,21 @@ async function callStreamed(deps: ProviderClientDeps, call: ProviderCall): Promi
 async function streamedOutcome(
   deps: ProviderClientDeps,
   { request, timeouts, model, signal }: ProviderCall,
+  exchange: Exchange,
   response: HttpResponse,
   link: LinkedSignal,
 ): Promise<ProviderOutcome> {
   if (!isSuccess(response)) return errorResponse(deps, response, signal);
   // Some providers respond to a streaming request in one piece: it is passed on as one event.
   if (contentType(response).includes('json'))
-    return checkedResponse(deps, request, response, await response.bytes(deps.maxResponseBytes));
+    return checkedResponse(deps, request, exchange, response, await response.bytes(deps.maxResponseBytes));
   const chunks = response.body[Symbol.asyncIterator]();
-  const reader = new StreamReader(request.choiceCount);
-  const head = await readHead(chunks, reader);
+  const reader = exchange.createReader();
+  const { head, received } = await readHead(chunks, reader);
   if (!reader.isCommitted) {
     const { failure } = reader;
     // It ended without content: it may not have been a stream.
-    if (!failure) return checkedResponse(deps, request, response, Buffer.concat(head));
+    if (!failure) return checkedResponse(deps, request, exchange, response, Buffer.concat(received));
     await chunks.return?.();
     return 'errorBody' in failure
       ? classifiedFailure(deps, response, failure.errorBody)
@@ -136,20 +210,16 @@ async function streamedOutcome(
 
 function httpRequest(
   { model, baseUrl, key, request, timeouts }: ProviderCall,
+  { path, headers: ofExchange, body }: Exchange,
   signal: AbortSignal,
   bodyTimeoutMs: number,
   responseTimeoutMs = Number.POSITIVE_INFINITY,
 ): HttpRequest {
-  const headers: Record<string, string> = { ...model.headers, 'content-type': 'application/json' };
-  headers['accept'] = request.isStream ? 'text/event-stream, application/json' : 'application/json';
-  // The bytes are passed on as they come, so they must not be compressed.
-  headers['accept-encoding'] = 'identity';
-  if (key.secret !== null) headers['authorization'] = `Bearer ${key.secret}`;
   return {
     method: 'POST',
-    url: baseUrl + dialectOf(request.operation).path,
-    headers,
-    body: spliceModel(request, model.upstreamModel),
+    url: baseUrl + path,
+    headers: headersOf(model, key, request, ofExchange),
+    body,
     signal,
     connectTimeoutMs: timeouts.connectMs,
     headersTimeoutMs: timeouts.firstTokenMs,
@@ -158,26 +228,66 @@ function httpRequest(
   };
 }
 
+/** Of JSON requests without headers of their own, by model and key: first whole ones, then streams. */
+const usualHeaders = new WeakMap<Model, Map<ProviderKey, HttpHeaders[]>>();
+type HttpHeaders = Readonly<Record<string, string>>;
+
+function headersOf(
+  model: Model,
+  key: ProviderKey,
+  request: CompletionRequest,
+  ofExchange: HttpHeaders,
+): HttpHeaders {
+  if (request.contentType !== 'application/json' || Object.keys(ofExchange).length > 0)
+    return createHeaders(model, key, request, ofExchange);
+  const index = Number(request.isStream);
+  let ofModel = usualHeaders.get(model);
+  if (!ofModel) usualHeaders.set(model, (ofModel = new Map()));
+  let ofKey = ofModel.get(key);
+  if (!ofKey) ofModel.set(key, (ofKey = []));
+  return (ofKey[index] ??= createHeaders(model, key, request, ofExchange));
+}
+
+function createHeaders(
+  model: Model,
+  key: ProviderKey,
+  request: CompletionRequest,
+  ofExchange: HttpHeaders,
+): HttpHeaders {
+  const headers: Record<string, string> = { ...ofExchange, ...model.headers };
+  headers['content-type'] = request.contentType;
+  headers['accept'] = request.isStream ? 'text/event-stream, application/json' : 'application/json';
+  // The bytes are passed on as they come, so they must not be compressed.
+  headers['accept-encoding'] = 'identity';
+  if (key.secret !== null)
+    headers[model.keyHeader] = model.keyHeader === 'authorization' ? `Bearer ${key.secret}` : key.secret;
+  return headers;
+}
+
 /**
- * The bytes up to the first content, the end or a failure: held back, so that another model can still take over. Fails
- * with an HttpFailure.
+ * The bytes up to the first content, the end or a failure, as the caller gets them and as they came: held back, so that
+ * another model can still take over. Fails with an HttpFailure.
  */
 async function readHead(
   chunks: AsyncIterator<Uint8Array>,
   reader: StreamReader,
-): Promise<readonly Uint8Array[]> {
+): Promise<{ readonly head: readonly Uint8Array[]; readonly received: readonly Uint8Array[] }> {
   const head: Uint8Array[] = [];
-  let headBytes = 0;
+  const received: Uint8Array[] = [];
+  let receivedBytes = 0;
   while (!reader.isCommitted && !reader.failure) {
     const next = await chunks.next();
+    if (!next.done) {
+      received.push(next.value);
+      receivedBytes += next.value.length;
+    }
     const bytes = next.done ? reader.end() : reader.push(next.value);
     if (bytes) head.push(bytes);
-    headBytes += bytes?.length ?? 0;
     if (next.done) break;
-    if (!reader.isCommitted && (reader.isDone || headBytes + reader.pendingBytes > maxHeadBytes))
+    if (!reader.isCommitted && (reader.isDone || receivedBytes - reader.pendingBytes > maxHeadBytes))
       reader.failure ??= { failureClass: 'invalid-response' };
   }
-  return head;
+  return { head, received };
 }
 
 /* ---- outcomes ---- */
@@ -186,18 +296,19 @@ async function readHead(
 function checkedResponse(
   deps: ProviderClientDeps,
   request: CompletionRequest,
+  exchange: Exchange,
   response: HttpResponse,
-  body: Uint8Array,
+  received: Uint8Array,
 ): ProviderOutcome {
-  const check = checkBody(dialectOf(request.operation), request, body);
-  if (check.state === 'error') return classifiedFailure(deps, response, check.body);
-  if (check.state === 'invalid') return plainFailure(check.failureClass, response.status);
+  const read = exchange.readResponse(received, contentType(response));
+  if (read.state === 'error') return classifiedFailure(deps, response, read.body);
+  if (read.state === 'invalid') return plainFailure(read.failureClass, response.status);
   return {
     kind: 'response',
     status: response.status,
     contentType: request.isStream ? eventStream : contentType(response) || 'application/json',
-    body: request.isStream ? responseToSse(body) : body,
-    tokens: tokenUsage(request, check.usage, check.characters),
+    body: read.body,
+    tokens: tokenUsage(request, read.usage, read.characters),
     quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock.now()),
   };
 }
@@ -247,14 +358,10 @@ function plainFailure(failureClass: FailureClass, status: number): ProviderFailu
   return { kind: 'failure', failureClass, status, retryHint: undefined, message: null };
 }
 
-function tokenUsage(
-  request: CompletionRequest,
-  usage: ReportedUsage | undefined,
-  characters: number,
-): TokenUsage {
-  if (usage) return { ...usage, isEstimated: false };
-  const completion = Math.ceil(characters / charactersPerToken);
-  return { prompt: request.estimatedPromptTokens, completion, isEstimated: true };
+function tokenUsage(request: CompletionRequest, usage: Usage | undefined, characters: number): TokenUsage {
+  return usage
+    ? { ...usage, isEstimated: false }
+    : { ...usageEstimate(request)(characters), isEstimated: true };
 }
 
 /** From the quota headers of a successful response: the latest reset of the windows that are used up. */

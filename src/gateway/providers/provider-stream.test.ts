@@ -1,4 +1,5 @@
 // Time of a stream without pauses of its consumer.
+import { tokens } from '../../../test/support/gateway/routing-world.ts';
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import { linkSignals } from '../../core/index.ts';
@@ -57,14 +58,13 @@ describe('the time of a provider for a stream', () => {
         yield chunk;
         await clock.sleep(100_000, link.signal);
       })();
-      const tokens = () => ({ prompt: 1, completion: 1, isEstimated: false });
       return new ProviderStreamBody({
         chunks,
         reader: new StreamReader(1),
         link,
         clock,
         idleMs: 20_000,
-        tokens,
+        tokens: () => tokens,
         model: 'a',
       });
     };

@@ -1,11 +1,12 @@
-// Reads a streamed chat completion: when it is committed, whether it is complete, its token usage. No I/O.
+// Reads a streamed completion: when it is committed, whether it is complete, its token usage. No I/O.
 //
 // waiting → committed (first content) → complete
 //    ╰──────────────╰→ failed (error event, refusal, no content)
-import { parseJson } from '../../core/index.ts';
-import type { JsonObject, ReportedUsage } from '../dialects/openai-shared.ts';
-import { finishReasonOf, readChoices } from '../dialects/openai.ts';
-import { asObject, isErrorBody, readUsage } from '../dialects/openai-shared.ts';
+import type { Usage } from '../dialects/conversation.ts';
+import type { StreamDecoder, StreamEncoder } from '../dialects/dialect.ts';
+import { isErrorBody, parseEvent } from '../dialects/dialect.ts';
+import { finishReasonOf, readChoices, readUsage } from '../dialects/openai-chat-output.ts';
+import type { JsonObject } from '../dialects/json.ts';
 import type { SseEvent } from '../dialects/wire.ts';
 import { SseSplitter } from '../dialects/wire.ts';
 import type { FailureClass } from '../errors.ts';
@@ -16,56 +17,91 @@ export type StreamFailure =
   | { readonly errorBody: string };
 
 /** Limit for one event, an image included. An event that never ends would fill the memory. */
-const maxEventBytes = 4 * 1024 * 1024;
+const maxEventBytes = 32 * 1024 * 1024;
+
+/** What the events of a stream say about it, by the API of the provider. */
+interface StreamFacts {
+  /** Content has arrived, or the end of a completion without any. */
+  readonly isCommitted: boolean;
+  /** The last event of the API has arrived: nothing more is expected. */
+  readonly isDone: boolean;
+  /** Everything that was requested has finished. A stream that ends before was cut. */
+  readonly isComplete: boolean;
+  /** The last event had content: a finish reason beside it does not count, some providers write one into every chunk. */
+  readonly isContentLast: boolean;
+  readonly usage: Usage | undefined;
+  readonly characters: number;
+  /** The number of events with content. */
+  readonly contentEvents: number;
+  /** Never throws. */
+  read(event: SseEvent): StreamFailure | undefined;
+}
+
+/** How a stream is passed on in another API. */
+export interface StreamTranslation {
+  readonly decoder: StreamDecoder;
+  /** Undefined: the bytes pass through. */
+  readonly encoder?: StreamEncoder | undefined;
+  /** For providers that report no usage. */
+  readonly estimateUsage: (characters: number) => Usage;
+}
 
 export class StreamReader {
-  /** Content has arrived: no other model can take over. */
-  isCommitted = false;
-  /** `[DONE]` has arrived: nothing more is expected. */
-  isDone = false;
   /** After a failure no more bytes are returned. */
   failure: StreamFailure | undefined;
-  usage: ReportedUsage | undefined;
-  characters = 0;
-  /** The number of events with content. */
-  contentEvents = 0;
-  /** The number of choices requested. */
-  readonly #choiceCount: number;
+  readonly #facts: StreamFacts;
+  readonly #translation: StreamTranslation | undefined;
   readonly #splitter = new SseSplitter();
-  /** Choices, by index, that have started and that have finished. */
-  readonly #started = new Set<unknown>();
-  readonly #finished = new Set<unknown>();
-  #isContentLast = false;
+  #isFinished = false;
 
-  constructor(choiceCount: number) {
-    this.#choiceCount = choiceCount;
+  /** Without a translation: of a chat completion with this many choices, whose bytes pass through. */
+  constructor(choiceCount: number, translation?: StreamTranslation) {
+    this.#facts = translation ? new DecodedFacts(translation.decoder) : new ChatFacts(choiceCount);
+    this.#translation = translation;
   }
 
-  /** Every requested choice has finished. A stream that ends before was cut. */
+  /** No other model can take over. */
+  get isCommitted(): boolean {
+    return this.#facts.isCommitted;
+  }
+
+  get isDone(): boolean {
+    return this.#facts.isDone;
+  }
+
   get isComplete(): boolean {
-    const { size } = this.#finished;
-    return this.isDone || (size >= this.#choiceCount && size === this.#started.size);
+    return this.#facts.isDone || this.#facts.isComplete;
   }
 
-  /**
-   * Only usage and `[DONE]` are still expected. A finish reason that comes with content does not count: some providers
-   * write `stop` into every chunk.
-   */
+  /** Only usage and the last event are still expected. */
   get isAwaitingDone(): boolean {
-    return this.isComplete && !this.#isContentLast;
+    return this.isComplete && !this.#facts.isContentLast;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#facts.usage;
+  }
+
+  get characters(): number {
+    return this.#facts.characters;
+  }
+
+  get contentEvents(): number {
+    return this.#facts.contentEvents;
   }
 
   get pendingBytes(): number {
     return this.#splitter.pendingBytes;
   }
 
-  /** Whole events as the bytes they came in; an incomplete event is held back. */
+  /** Whole events, as the bytes they came in or translated; an incomplete event is held back. */
   push(chunk: Uint8Array): Uint8Array | undefined {
     if (this.failure || this.isDone) return undefined;
     const startsWithEvent = this.#splitter.pendingBytes === 0;
     const events = this.#splitter.push(chunk);
+    if (this.#translation?.encoder) return this.#translate(events);
     const accepted = this.#readAll(events);
-    if (this.#splitter.pendingBytes > maxEventBytes) this.failure ??= { failureClass: 'invalid-response' };
+    this.#checkPending();
     // Mostly a chunk consists of whole events: it is passed on without a copy.
     return startsWithEvent && accepted > 0 ? chunk.subarray(0, accepted) : joinEvents(events, accepted);
   }
@@ -73,54 +109,116 @@ export class StreamReader {
   /** The remaining bytes at the end of the stream. */
   end(): Uint8Array | undefined {
     const last = this.failure || this.isDone ? undefined : this.#splitter.end();
+    this.#translation?.decoder.endOfStream?.();
+    if (this.#translation?.encoder) {
+      const translated = last && this.#translate([last]);
+      const tail = this.finish();
+      return translated && tail ? Buffer.concat([translated, tail]) : (translated ?? tail);
+    }
     return last && joinEvents([last], this.#readAll([last]));
+  }
+
+  /** Translated streams: what ends a complete one, once; it waits for the usage. */
+  finish(): Uint8Array | undefined {
+    const { encoder, decoder, estimateUsage } = this.#translation ?? {};
+    if (!encoder || !decoder || this.#isFinished || this.failure || !this.isComplete) return undefined;
+    this.#isFinished = true;
+    decoder.builder.end(estimateUsage?.(this.characters));
+    return this.#encode();
+  }
+
+  #translate(events: readonly SseEvent[]): Uint8Array | undefined {
+    const parts: Uint8Array[] = [];
+    for (const event of events) {
+      if (this.isDone) break;
+      this.failure = this.#facts.read(event);
+      if (this.failure) break;
+      // A comment: callers of any API ignore it, and it keeps the connection alive.
+      const bytes = event.data === undefined && event.name === '' ? event.bytes : this.#encode();
+      if (bytes) parts.push(bytes);
+    }
+    this.#checkPending();
+    const last = this.isDone ? this.finish() : undefined;
+    if (last) parts.push(last);
+    return parts.length > 1 ? Buffer.concat(parts) : parts[0];
+  }
+
+  #encode(): Uint8Array | undefined {
+    const { encoder, decoder } = this.#translation ?? {};
+    let text = '';
+    for (const event of decoder?.builder.take() ?? []) text += encoder?.write(event) ?? '';
+    return text === '' ? undefined : Buffer.from(text);
+  }
+
+  #checkPending(): void {
+    if (this.#splitter.pendingBytes > maxEventBytes) this.failure ??= { failureClass: 'invalid-response' };
   }
 
   /** How many bytes of these events may be passed on. */
   #readAll(events: readonly SseEvent[]): number {
     let bytes = 0;
     for (const event of events) {
-      this.#read(event);
+      this.failure = this.#facts.read(event);
+      // The bytes pass through: the decoded events have no reader.
+      this.#translation?.decoder.builder.take();
       if (this.failure) break;
       bytes += event.bytes.length;
       if (this.isDone) break;
     }
     return bytes;
   }
+}
 
-  #read({ name, data }: SseEvent): void {
-    if (data === undefined || data === '') return;
-    if (data.trim() === '[DONE]') {
-      this.isDone = true;
-      return;
-    }
-    const json = parseJson(data);
-    const chunk = asObject(Array.isArray(json) ? json[0] : json);
-    if (name === 'error' || (chunk && isErrorBody(chunk))) {
-      this.failure = { errorBody: data };
-      return;
-    }
-    if (!chunk) this.failure = { failureClass: 'invalid-response' };
-    else this.#readChunk(chunk);
+/** Of a chat completion, read without decoding its content. */
+class ChatFacts implements StreamFacts {
+  isCommitted = false;
+  isDone = false;
+  isContentLast = false;
+  usage: Usage | undefined;
+  characters = 0;
+  contentEvents = 0;
+  readonly #choiceCount: number;
+  /** Choices, by index, that have started and that have finished. */
+  readonly #started = new Set<unknown>();
+  readonly #finished = new Set<unknown>();
+
+  constructor(choiceCount: number) {
+    this.#choiceCount = choiceCount;
   }
 
-  #readChunk(chunk: JsonObject): void {
+  get isComplete(): boolean {
+    const { size } = this.#finished;
+    return size >= this.#choiceCount && size === this.#started.size;
+  }
+
+  read({ name, data }: SseEvent): StreamFailure | undefined {
+    if (data === undefined || data === '') return undefined;
+    if (data.trim() === '[DONE]') {
+      this.isDone = true;
+      return undefined;
+    }
+    const chunk = parseEvent(data);
+    if (name === 'error' || (chunk && isErrorBody(chunk))) return { errorBody: data };
+    return chunk ? this.#readChunk(chunk) : { failureClass: 'invalid-response' };
+  }
+
+  #readChunk(chunk: JsonObject): StreamFailure | undefined {
     this.usage = readUsage(chunk) ?? this.usage;
     const choices = readChoices(chunk['choices']);
-    if (!choices) return;
-    this.characters += choices.characters;
-    this.#isContentLast = choices.hasContent;
+    if (!choices) return undefined;
+    const { hasContent, characters, finishReason, error } = choices;
+    this.characters += characters;
+    this.isContentLast = hasContent;
     this.#readFinishReasons(chunk['choices'] as readonly Choice[]);
-    if (choices.hasContent) {
+    if (hasContent) {
       this.isCommitted = true;
       this.contentEvents++;
     }
-    if (choices.error || choices.finishReason === 'error')
-      this.failure = { errorBody: JSON.stringify({ error: choices.error ?? {} }) };
-    else if (!this.isCommitted && choices.finishReason === 'content_filter')
-      this.failure = { failureClass: 'content-refused' };
+    if (error || finishReason === 'error') return { errorBody: JSON.stringify({ error: error ?? {} }) };
+    if (!this.isCommitted && finishReason === 'content_filter') return { failureClass: 'content-refused' };
     // Cut off before its first content: that is the response, max_tokens was too small.
-    else if (choices.finishReason === 'length') this.isCommitted = true;
+    if (finishReason === 'length') this.isCommitted = true;
+    return undefined;
   }
 
   #readFinishReasons(choices: readonly Choice[]): void {
@@ -134,6 +232,50 @@ export class StreamReader {
 
 interface Choice extends JsonObject {
   readonly index?: unknown;
+}
+
+/** Of a stream that is decoded. */
+class DecodedFacts implements StreamFacts {
+  isContentLast = false;
+  contentEvents = 0;
+  readonly #decoder: StreamDecoder;
+
+  constructor(decoder: StreamDecoder) {
+    this.#decoder = decoder;
+  }
+
+  get isCommitted(): boolean {
+    const { builder } = this.#decoder;
+    return builder.hasContent || builder.finishReason === 'length';
+  }
+
+  get isDone(): boolean {
+    return this.#decoder.isDone;
+  }
+
+  get isComplete(): boolean {
+    return this.#decoder.builder.finishReason !== undefined;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#decoder.builder.reportedUsage;
+  }
+
+  get characters(): number {
+    return this.#decoder.builder.characters;
+  }
+
+  read(event: SseEvent): StreamFailure | undefined {
+    const { builder } = this.#decoder;
+    const before = builder.characters;
+    const error = this.#decoder.read(event);
+    if (error) return { errorBody: JSON.stringify(error) };
+    this.isContentLast = builder.characters > before;
+    if (this.isContentLast) this.contentEvents++;
+    if (!builder.hasContent && builder.finishReason === 'content-filter')
+      return { failureClass: 'content-refused' };
+    return undefined;
+  }
 }
 
 function joinEvents(events: readonly SseEvent[], bytes: number): Uint8Array | undefined {

@@ -6,6 +6,7 @@ import type { Attempt, Model, Quotas, TokenEstimate } from '../types.ts';
 import { MemoryQuotaCounter } from './quota-counter.ts';
 import type { QuotaCounter } from './quota-counter.ts';
 import { ProviderQuotas } from './provider-quotas.ts';
+import { TieredCounter } from './tiered-counter.ts';
 
 const model = (quotas: Quotas, id = 1): Model => modelOf({ name: `p/m${id}`, quotas }, id);
 
@@ -17,11 +18,12 @@ const prompt = (tokens: number): TokenEstimate => ({
 
 function quotasOf(shared?: QuotaCounter, clock = new VirtualClock()) {
   const events: unknown[] = [];
-  const quotas = new ProviderQuotas({
+  const counter = new TieredCounter({
     clock,
     shared,
     events: { emit: (name, payload) => void events.push({ name, payload }) },
   });
+  const quotas = new ProviderQuotas(clock, counter);
   const takeAll = async (of: Model, tokens = 1, keyId = 'key'): Promise<number> => {
     for (let taken = 0; ; taken++)
       if ('availableAt' in (await quotas.take(of, keyId, prompt(tokens)))) return taken;

@@ -1,32 +1,17 @@
 // Counts calls against the providers' quotas, so that providers do not have to reject them.
-//
-// Every call is counted in this process first, then in the shared counter if there is one. At the limit here means at the
-// limit everywhere. While the shared counter is unavailable each process uses its own count: one process alone never
-// exceeds a quota, n of them exceed it at most n times, and what a process took meanwhile still counts for it afterwards.
-import type { Clock, Emitter } from '../../core/index.ts';
-import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
-import type { GatewayEvents } from '../events.ts';
+import type { Clock } from '../../core/index.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import type { AttemptStore } from '../stores.ts';
 import type { Model, TokenEstimate } from '../types.ts';
-import type { QuotaCounter, QuotaWindow } from './quota-counter.ts';
-import { dayMs, MemoryQuotaCounter, quotaWindowsOf } from './quota-counter.ts';
-
-export interface ProviderQuotasDeps {
-  readonly clock: Clock;
-  readonly events: Emitter<GatewayEvents>;
-  /** Shared with other processes. Default: none. */
-  readonly shared?: QuotaCounter | undefined;
-}
+import type { QuotaWindow } from './quota-counter.ts';
+import { dayMs, quotaWindowsOf } from './quota-counter.ts';
+import type { TieredCounter } from './tiered-counter.ts';
 
 export type QuotaGrant = ReturnType<typeof grantOf>;
 
 /** A grant, or when (epoch milliseconds) there may be one. */
 export type QuotaDecision = { readonly grant: QuotaGrant } | { readonly availableAt: number };
 
-/** A shared counter that takes longer is ignored, and not called again for a while. */
-const sharedTimeoutMs = 250;
-const sharedPauseMs = 5_000;
 /**
  * The share of a token quota reserved at most for one completion. Many callers send the largest possible `max_tokens`
  * and use a hundredth of it; reserved in full, it would fit only into an empty window.
@@ -39,20 +24,14 @@ const unlimited = Promise.resolve({ grant: { settle: () => undefined, refund: ()
 
 export class ProviderQuotas {
   readonly #clock: Clock;
-  readonly #events: Emitter<GatewayEvents>;
-  readonly #local: MemoryQuotaCounter;
-  readonly #shared: QuotaCounter | undefined;
+  readonly #counter: TieredCounter;
   readonly #windows = new WeakMap<Model['quotas'], readonly QuotaWindow[]>();
   readonly #startedAt: number;
   readonly #seeded = new Set<number>();
-  /** Monotonic. */
-  #sharedPausedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, events, shared }: ProviderQuotasDeps) {
+  constructor(clock: Clock, counter: TieredCounter) {
     this.#clock = clock;
-    this.#events = events;
-    this.#local = new MemoryQuotaCounter(clock);
-    this.#shared = shared;
+    this.#counter = counter;
     this.#startedAt = clock.now();
   }
 
@@ -67,10 +46,7 @@ export class ProviderQuotas {
     const windows = this.#windowsOf(model);
     if (windows.length === 0) return null;
     const name = counterName(model, keyId);
-    const smallest = costsOf(windows, 1, 1);
-    const localMs = this.#local.wait(name, windows, smallest);
-    const sharedMs = await this.#callShared((shared) => shared.wait(name, windows, smallest));
-    const waitMs = Math.max(localMs, sharedMs ?? 0);
+    const waitMs = await this.#counter.wait(name, windows, costsOf(windows, 1, 1));
     return waitMs === 0 ? null : this.#clock.now() + waitMs;
   }
 
@@ -95,7 +71,12 @@ export class ProviderQuotas {
       for (const [index, { at, promptTokens, completionTokens }] of calls.entries()) {
         const name = counterName(model, modelKeys[index % modelKeys.length]?.id ?? '');
         const stamp = this.#clock.monotonic() - (this.#clock.now() - at);
-        this.#local.correct(name, windows, costsOf(windows, 1, promptTokens + completionTokens), stamp);
+        this.#counter.local.correct(
+          name,
+          windows,
+          costsOf(windows, 1, promptTokens + completionTokens),
+          stamp,
+        );
       }
     }
   }
@@ -112,48 +93,13 @@ export class ProviderQuotas {
   ): Promise<QuotaDecision> {
     const name = counterName(model, keyId);
     const costs = windows.map((window) => reservedCost(window, estimate));
-    const local = this.#local.count(name, windows, costs);
-    if (local.waitMs > 0) return { availableAt: this.#clock.now() + local.waitMs };
-    const correctLocal = (amounts: readonly number[]) =>
-      this.#local.correct(name, windows, amounts, local.stamp);
-    const shared = await this.#callShared((counter) => counter.count(name, windows, costs));
-    if (shared && shared.waitMs > 0) {
-      correctLocal(costs.map((cost) => -cost));
-      return { availableAt: this.#clock.now() + shared.waitMs };
-    }
+    const counted = await this.#counter.count(name, windows, costs);
+    if (!('correct' in counted)) return { availableAt: this.#clock.now() + counted.waitMs };
     const settleAt = (actual: readonly number[]) => {
       const amounts = actual.map((cost, index) => cost - (costs[index] ?? 0));
-      if (amounts.every((amount) => amount === 0)) return;
-      correctLocal(amounts);
-      if (shared) this.#correctShared(name, windows, amounts, shared.stamp);
+      if (amounts.some((amount) => amount !== 0)) counted.correct(amounts);
     };
     return { grant: grantOf(settleAt, windows) };
-  }
-
-  /** If it fails, the estimate stays. */
-  #correctShared(name: string, windows: readonly QuotaWindow[], amounts: readonly number[], stamp: number) {
-    const shared = this.#shared;
-    if (shared) Promise.try(() => shared.correct(name, windows, amounts, stamp)).catch(() => undefined);
-  }
-
-  /** Undefined when the shared counter is absent or unavailable. */
-  async #callShared<T extends object | number>(
-    call: (shared: QuotaCounter) => T | Promise<T>,
-  ): Promise<T | undefined> {
-    const shared = this.#shared;
-    if (!shared || this.#clock.monotonic() < this.#sharedPausedUntil) return undefined;
-    try {
-      return await withTimeout(() => call(shared), {
-        clock: this.#clock,
-        timeoutMs: sharedTimeoutMs,
-        onTimeout: () =>
-          new CoreError('DEADLINE_EXCEEDED', 'The shared quota counter did not respond in time.'),
-      });
-    } catch (error) {
-      this.#sharedPausedUntil = this.#clock.monotonic() + sharedPauseMs;
-      this.#events.emit('gateway:store-failed', { what: 'shared quotas', cause: kindOf(error), waiting: 0 });
-      return undefined;
-    }
   }
 
   #windowsOf({ quotas }: Model): readonly QuotaWindow[] {

@@ -1,11 +1,12 @@
 // The errors when no model can serve a request.
 import { nearNames } from '../../core/index.ts';
+import { dialectOf } from '../dialects/parse-request.ts';
 import { GatewayError } from '../errors.ts';
 import type { Requirement } from '../models/model-definition.ts';
-import { meets, meetsAll } from '../models/model-definition.ts';
+import { meets, meetsAll, requirementsOf } from '../models/model-definition.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import { describeMissing } from '../models/provider-keys.ts';
-import type { Model } from '../types.ts';
+import type { CompletionRequest, Model } from '../types.ts';
 
 /** Callers of the library have no CLI. */
 const addModel = 'Create a model with its name and base URL (on a server: "headworks models create").';
@@ -14,20 +15,18 @@ const addModel = 'Create a model with its name and base URL (on a server: "headw
 const maxListed = 30;
 const maxNameLength = 100;
 
-const requirementLabels: Readonly<Record<Requirement, string>> = {
-  chat: 'chat',
-  embeddings: 'embeddings',
-  streaming: 'streaming',
-  tools: 'tools',
+/** Those that are not understood by themselves. */
+const requirementLabels: Partial<Record<Requirement, string>> = {
   json: 'JSON output',
   vision: 'images',
 };
 
-export function modelNameNotFound(name: string, models: readonly Model[]): GatewayError {
-  const near = nearNames(
-    name,
-    models.flatMap((model) => [model.name, model.upstreamModel]),
-  );
+export function modelNameNotFound(
+  name: string,
+  models: readonly Model[],
+  aliases: readonly string[],
+): GatewayError {
+  const near = nearNames(name, [...aliases, ...models.flatMap((model) => [model.name, model.upstreamModel])]);
   const suggestion = near.length > 0 ? ` Did you mean ${joinList(near, 'or')}?` : '';
   const shown = name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
   return new GatewayError(
@@ -37,23 +36,53 @@ export function modelNameNotFound(name: string, models: readonly Model[]): Gatew
   );
 }
 
-/** `scope`, a part of `models`, contains none that is active, has a key, and meets all requirements. */
+/** What the request needs and the API of the model does not have, as the caller wrote it; empty: the model can serve it. */
+export function unsupportedFeatures(request: CompletionRequest, { apis }: Model): readonly string[] {
+  const [first] = apis;
+  if (request.api === null || first === undefined || apis.includes(request.api)) return [];
+  return dialectOf(first).unsupported(request.decode().conversation);
+}
+
+export function aliasNotFound(alias: string, names: readonly string[]): GatewayError {
+  return new GatewayError(
+    'GATEWAY_MODEL_NOT_FOUND',
+    `The alias "${alias}" stands for ${joinList(names, 'and')}; there is no such model. Change gateway.aliases, or create the model.`,
+    { details: { model: alias, names } },
+  );
+}
+
+/** `scope`, a part of `models`, contains none that is active, has a key, and can serve the request. */
 export function noCandidateError(
   scope: readonly Model[],
-  requirements: readonly Requirement[],
+  request: CompletionRequest,
   keys: KeyLookup,
   models: readonly Model[],
 ): GatewayError {
+  const requirements = requirementsOf(request);
   const active = scope.filter((model) => model.isActive);
   if (active.length === 0 && scope.length > 0) return allDisabled(scope);
   const kind = requirements.find((each) => each === 'chat' || each === 'embeddings');
-  if (scope !== models && kind && !active.some((model) => meets(model.capabilities, kind)))
+  if (scope !== models && kind && !active.some((model) => meets(model, kind)))
     return wrongKind(active, kind, models, keys);
   const configured = active.filter((model) => keys.isConfigured(model));
-  const suitable = active.filter((model) => meetsAll(model.capabilities, requirements));
+  const suitable = active.filter((model) => meetsAll(model, requirements));
   if (configured.length === 0)
     return notConfigured(missingFor(suitable.length > 0 ? suitable : active, keys));
+  const callable = suitable.filter((model) => keys.isConfigured(model));
+  if (callable.length > 0) return notTranslatable(request, callable);
   return unsupported(configured, requirements, missingFor(suitable, keys));
+}
+
+/** Only a model with the API of the request could serve it. */
+function notTranslatable(request: CompletionRequest, callable: readonly Model[]): GatewayError {
+  const features = callable
+    .map((model) => unsupportedFeatures(request, model))
+    .reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
+  return new GatewayError(
+    'GATEWAY_CAPABILITY_UNSUPPORTED',
+    `No configured model that the request allows supports ${joinList(features, 'and')}. Send it without, or name a model whose provider has the ${request.api} API.`,
+    { details: { missing: features, envVars: [] } },
+  );
 }
 
 function allDisabled(scope: readonly Model[]): GatewayError {
@@ -82,7 +111,7 @@ function wrongKind(
   models: readonly Model[],
   keys: KeyLookup,
 ): GatewayError {
-  const suitable = models.filter((model) => model.isActive && meets(model.capabilities, kind));
+  const suitable = models.filter((model) => model.isActive && meets(model, kind));
   const callable = suitable.filter((model) => keys.isConfigured(model)).map((model) => model.name);
   const missing = missingFor(suitable, keys);
   const what =
@@ -106,10 +135,10 @@ function unsupported(
   requirements: readonly Requirement[],
   missing: MissingVariables,
 ): GatewayError {
-  const lacking = requirements.filter((each) => !configured.some((model) => meets(model.capabilities, each)));
+  const lacking = requirements.filter((each) => !configured.some((model) => meets(model, each)));
   const unmet = lacking.length > 0 ? lacking : requirements;
   const labels = joinList(
-    unmet.map((each) => requirementLabels[each]),
+    unmet.map((each) => requirementLabels[each] ?? each),
     'and',
   );
   const together = lacking.length > 0 || requirements.length === 1 ? '' : ' together';

@@ -11,6 +11,7 @@ import type {
   AttemptTimeouts,
   CompletionOptions,
   CompletionRequest,
+  Model,
   ProviderFailure,
 } from '../types.ts';
 import type { Candidate, RoutingSnapshot } from './select-candidates.ts';
@@ -25,12 +26,18 @@ export const routingPolicy = (options: GatewayOptions) => ({
   maxRetries: options.maxRetries,
   retryDelayMs: options.retryDelaySeconds * 1_000,
   retryOrder: options.retryOrder,
-  defaultCooldownMs: options.rateLimitDefaultCooldownSeconds * 1_000,
+  /** Cooldowns after 429s in a row without a retry hint. */
+  rateLimitPausesMs: (options.rateLimitCooldownSteps.length > 0
+    ? options.rateLimitCooldownSteps
+    : [options.rateLimitDefaultCooldownSeconds]
+  ).map((seconds) => seconds * 1_000),
   connectMs: options.connectTimeoutSeconds * 1_000,
   /** For streams; `responseMs` is the same for whole responses. */
   firstTokenMs: options.firstTokenTimeoutSeconds * 1_000,
   responseMs: options.responseTimeoutSeconds * 1_000,
   idleMs: options.idleTimeoutSeconds * 1_000,
+  aliases: new Map(options.aliases.map(({ name, models }) => [name, models])),
+  modelOrder: options.modelOrder,
 });
 
 /* ---- the request ---- */
@@ -47,6 +54,8 @@ export class RoutedRequest {
   readonly request: CompletionRequest;
   readonly options: CompletionOptions;
   readonly candidates: readonly CandidateState[];
+  /** Monotonic. */
+  readonly startedAt: number;
   /** Calls made so far. */
   calls = 0;
   /** How much longer it may wait for a model that is cooling down. */
@@ -55,6 +64,7 @@ export class RoutedRequest {
   hitDeadline = false;
   readonly #clock: Clock;
   readonly #endsAt: number;
+  #atEnd: ((isCompleted: boolean) => void)[] | undefined = [];
 
   constructor(
     request: CompletionRequest,
@@ -72,10 +82,12 @@ export class RoutedRequest {
       countedFailure: undefined,
       quotaBlockedUntil: undefined,
       retryAt: undefined,
+      awaitsTrial: false,
     }));
     this.waitLeftMs = options.waitMs;
     this.#clock = clock;
-    this.#endsAt = clock.monotonic() + options.deadlineMs;
+    this.startedAt = clock.monotonic();
+    this.#endsAt = this.startedAt + options.deadlineMs;
   }
 
   get isExpired(): boolean {
@@ -102,6 +114,19 @@ export class RoutedRequest {
     });
   }
 
+  /** Runs when it is known whether a model completes the request; at once after its end. */
+  atEnd(run: (isCompleted: boolean) => void): void {
+    if (this.#atEnd) this.#atEnd.push(run);
+    else run(false);
+  }
+
+  /** A second time changes nothing. */
+  end(isCompleted: boolean): void {
+    const waiting = this.#atEnd ?? [];
+    this.#atEnd = undefined;
+    for (const run of waiting) run(isCompleted);
+  }
+
   /** False, at once, when the sleep would reach the deadline. */
   async sleep(ms: number): Promise<boolean> {
     if (ms >= this.remainingMs()) {
@@ -120,22 +145,30 @@ export class RoutedRequest {
 
 /* ---- timeouts of one attempt ---- */
 
-/** While others can still be tried, an attempt gets at most half of the time left: a hanging model cannot use it all. */
+/**
+ * While others can still be tried, an attempt gets at most half of the time left: a hanging model cannot use it all. When
+ * none is left and the caller has set the deadline, it gets all of it: there is nothing else to spend it on.
+ */
 export function attemptTimeouts(
   routed: RoutedRequest,
+  model: Model,
   policy: RoutingPolicy,
   hasOthers: () => boolean,
 ): AttemptTimeouts {
   const leftMs = routed.remainingMs();
-  const configuredMs = configuredTimeout(routed, policy);
-  const isLimiting = leftMs / 2 < configuredMs;
-  const shareMs = isLimiting && hasOthers() ? leftMs / 2 : leftMs;
-  const firstTokenMs = Math.min(configuredMs, shareMs);
+  const { isStream } = routed.request;
+  const configured = configuredTimeouts(routed, model, policy);
+  const isLimiting = leftMs / 2 < configured.firstTokenMs;
+  const isLast = (isLimiting || routed.options.isDeadlineByCaller === true) && !hasOthers();
+  const shareMs = isLimiting && !isLast ? leftMs / 2 : leftMs;
+  const isLengthened = isLast && routed.options.isDeadlineByCaller === true;
+  const firstTokenMs = isLengthened ? leftMs : Math.min(configured.firstTokenMs, shareMs);
+  const idleMs = isLengthened ? leftMs : Math.min(configured.idleMs, firstTokenMs);
   return {
-    connectMs: Math.min(policy.connectMs, shareMs),
+    connectMs: Math.min(configured.connectMs, shareMs),
     firstTokenMs,
     // A stream that has started may outlive the deadline.
-    idleMs: routed.request.isStream ? policy.idleMs : Math.min(policy.idleMs, firstTokenMs),
+    idleMs: isStream ? configured.idleMs : idleMs,
   };
 }
 
@@ -144,14 +177,27 @@ export function isShortenedTimeout(
   exceeded: keyof AttemptTimeouts,
   timeouts: AttemptTimeouts,
   routed: RoutedRequest,
+  model: Model,
   policy: RoutingPolicy,
 ): boolean {
-  const configuredMs = exceeded === 'firstTokenMs' ? configuredTimeout(routed, policy) : policy[exceeded];
-  return timeouts[exceeded] < configuredMs / 2;
+  return timeouts[exceeded] < configuredTimeouts(routed, model, policy)[exceeded] / 2;
 }
 
-function configuredTimeout({ request }: RoutedRequest, policy: RoutingPolicy): number {
-  return request.isStream ? policy.firstTokenMs : policy.responseMs;
+/** The model's own, otherwise those of the gateway. */
+function configuredTimeouts(
+  { request }: RoutedRequest,
+  { timeouts }: Model,
+  policy: RoutingPolicy,
+): AttemptTimeouts {
+  const orPolicy = (seconds: number | undefined, policyMs: number) =>
+    seconds === undefined ? policyMs : seconds * 1_000;
+  return {
+    connectMs: orPolicy(timeouts.connectSeconds, policy.connectMs),
+    firstTokenMs: request.isStream
+      ? orPolicy(timeouts.firstTokenSeconds, policy.firstTokenMs)
+      : orPolicy(timeouts.responseSeconds, policy.responseMs),
+    idleMs: orPolicy(timeouts.idleSeconds, policy.idleMs),
+  };
 }
 
 /* ---- candidates ---- */
@@ -179,6 +225,8 @@ export interface CandidateState {
   quotaBlockedUntil?: Map<string, number> | undefined;
   /** Rounds before this time (epoch milliseconds) skip it; undefined until its round is over. */
   retryAt?: number | undefined;
+  /** It was not called in this round because another request tries it first, after its cooldown. */
+  awaitsTrial: boolean;
 }
 
 /** Before each try, as a request may take minutes: applies the current definition of the model, or excludes it. */

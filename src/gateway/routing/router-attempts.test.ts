@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { RequestOptions, ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import { requestFor, RoutingWorld, tokens } from '../../../test/support/gateway/routing-world.ts';
 import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
+import { isReliabilityOutcome } from '../state/attempt-log.ts';
+import type { Attempt } from '../types.ts';
 import { allKeys } from '../types.ts';
 import { failureRules } from '../errors.ts';
 import type { FailureClass } from '../errors.ts';
@@ -117,6 +119,51 @@ describe('cooldowns', () => {
     expect(world.cooldowns.all()).toEqual([]);
   });
 
+  it('without a retry hint follow the steps of the setting, by key, until a response', async () => {
+    const script = (call: number) => (call === 5 ? 'respond' : 'rate-limit');
+    const world = new RoutingWorld([{ name: 'a', script }], { rateLimitPausesMs: [10_000, 60_000, 600_000] });
+    const untils: number[] = [];
+    for (let request = 0; request < 7; request++) {
+      const before = world.clock.now();
+      await world.complete().catch(() => undefined);
+      const [cooldown] = world.cooldowns.all();
+      untils.push(Math.max(0, (cooldown?.until ?? 0) - before));
+      await world.clock.advance(untils.at(-1) ?? 0);
+    }
+    expect(untils).toEqual([10_000, 60_000, 600_000, 600_000, 600_000, 0, 10_000]);
+    expect(world.calls).toHaveLength(7);
+  });
+
+  it('without a retry hint take one step for requests that are rejected together', async () => {
+    const world = new RoutingWorld([{ name: 'a', script: { does: 'rate-limit', afterMs: 100 } }], {
+      rateLimitPausesMs: [10_000, 60_000],
+    });
+    await world.clock.run(Promise.allSettled(Array.from({ length: 24 }, () => world.begin())));
+    expect(world.cooldowns.all().map(({ until, setAt }) => until - setAt)).toEqual([10_000]);
+  });
+
+  it('with a retry hint take no step', async () => {
+    const hinted = { does: 'rate-limit', hintMs: 5_000 } as const;
+    const world = new RoutingWorld([{ name: 'a', script: [hinted, hinted, 'rate-limit'] }], {
+      rateLimitPausesMs: [10_000, 60_000],
+    });
+    for (let request = 0; request < 3; request++) {
+      await world.failure();
+      await world.clock.advance(5_000);
+    }
+    expect(world.cooldowns.all().map(({ until, setAt }) => until - setAt)).toEqual([10_000]);
+  });
+
+  it('are not set on a model whose server does not count tokens', async () => {
+    const world = new RoutingWorld([{ name: 'a', script: 'not-found' }]);
+    const request = requestFor('a', { operation: 'messages/count_tokens', api: null });
+    // Models of this world have the chat API only.
+    world.replace('a', { apis: ['messages'] });
+    await world.failure('a', { request, allowFallback: false });
+    expect(world.attempts).toMatchObject([{ outcome: 'validation' }]);
+    expect(world.cooldowns.all()).toEqual([]);
+  });
+
   it('are announced by an event after a rate limit', async () => {
     const world = new RoutingWorld([{ name: 'groq/a', script: { does: 'rate-limit', hintMs: 7_500 } }]);
     await world.failure();
@@ -139,6 +186,109 @@ describe('cooldowns', () => {
   });
 });
 
+describe('a model that rejects requests', () => {
+  const minuteMs = 60_000;
+  const picky = { name: 'picky', script: 'validation', score: 0.9 } as const;
+  const counted = (world: RoutingWorld) =>
+    world.attempts.map(({ modelId, outcome, isModelsFault }) => [modelId, outcome, isModelsFault]);
+
+  it('is charged with those that another model completes, recorded before the response', async () => {
+    const world = new RoutingWorld([picky, { name: 'b' }]);
+    await world.complete();
+    expect(counted(world)).toEqual([
+      [1, 'validation', true],
+      [2, 'success', undefined],
+    ]);
+    expect(isReliabilityOutcome(world.attempts[0] as Attempt)).toBe(true);
+  });
+
+  it('is not charged when all reject alike, and the caller gets the reason', async () => {
+    const message = 'temperature must be at most 2';
+    const world = new RoutingWorld([
+      { ...picky, script: { does: 'validation', message } },
+      { name: 'b', script: 'validation' },
+    ]);
+    for (let index = 0; index < 5; index++) {
+      const error = await world.failure();
+      expect(error).toMatchObject({ code: 'GATEWAY_REQUEST_REJECTED' });
+      expect(error.message).toContain(message);
+    }
+    expect(world.cooldowns.all()).toEqual([]);
+    expect(world.attempts).toHaveLength(10);
+    expect(world.attempts.some((attempt) => isReliabilityOutcome(attempt))).toBe(false);
+  });
+
+  it('cools down after three requests in a row that others complete, longer each time', async () => {
+    const world = new RoutingWorld([picky, { name: 'b' }]);
+    const cooldown = () => world.cooldowns.all().map(({ until, setAt, ...rest }) => [until - setAt, rest]);
+    for (let request = 0; request < 40; request++) await world.complete();
+    expect(world.callsOf('picky')).toBe(3);
+    const own = { modelId: 1, keyId: allKeys, cause: 'validation', source: 'rejections', reason: null };
+    expect(cooldown()).toEqual([[minuteMs, own]]);
+    for (const nextMs of [10 * minuteMs, 60 * minuteMs, 60 * minuteMs]) {
+      await world.clock.advance(cooldown()[0]?.[0] as number);
+      for (let request = 0; request < 5; request++) await world.complete();
+      expect(cooldown()).toEqual([[nextMs, own]]);
+    }
+    expect(world.callsOf('picky')).toBe(6);
+  });
+
+  it('starts over after a response', async () => {
+    const script = (call: number) => (call % 3 === 2 ? 'respond' : 'validation');
+    const world = new RoutingWorld([{ ...picky, script }, { name: 'b' }]);
+    for (let request = 0; request < 12; request++) await world.complete();
+    expect(world.callsOf('picky')).toBe(12);
+    expect(world.cooldowns.all()).toEqual([]);
+  });
+
+  it.each(['context-too-long', 'content-refused'] as const)(
+    'for a reason of this request alone (%s) is neither charged nor cooled down',
+    async (failureClass) => {
+      const world = new RoutingWorld([{ ...picky, script: failureClass }, { name: 'b' }]);
+      for (let request = 0; request < 10; request++) await world.complete();
+      expect(world.callsOf('picky')).toBe(10);
+      expect(world.cooldowns.all()).toEqual([]);
+      expect(world.attempts.filter(({ modelId }) => modelId === 1).some(isReliabilityOutcome)).toBe(false);
+    },
+  );
+
+  it('supersedes its earlier failure in the same request', async () => {
+    const world = new RoutingWorld([
+      { name: 'a', script: ['server-error', 'validation'], score: 0.9 },
+      { name: 'b', script: ['server-error', 'respond'] },
+    ]);
+    await world.complete();
+    expect(world.attempts.map(({ outcome, supersedes }) => [outcome, supersedes?.outcome])).toEqual([
+      ['server-error', undefined],
+      ['server-error', undefined],
+      ['validation', 'server-error'],
+      ['success', 'server-error'],
+    ]);
+  });
+
+  it('in a stream that has started is recorded at once', async () => {
+    const script = { does: 'stream', endsAfterMs: 1_000, broken: 'validation' } as const;
+    const world = new RoutingWorld([{ name: 'a', script }]);
+    await world.complete('auto', { request: requestFor('auto', { isStream: true }) });
+    await world.clock.advance(1_000);
+    expect(counted(world)).toEqual([[1, 'validation', undefined]]);
+  });
+
+  it('and is replaced meanwhile is not charged', async () => {
+    const world = new RoutingWorld([picky, { name: 'b', script: { does: 'respond', afterMs: 1_000 } }]);
+    for (let request = 0; request < 3; request++) {
+      const completing = world.begin();
+      await world.clock.advance(100);
+      world.replace('picky', { baseUrl: `https://${request}.example/moved` });
+      await world.clock.run(completing);
+    }
+    expect(counted(world).filter(([modelId]) => modelId === 1)).toEqual(
+      Array.from({ length: 3 }, () => [1, 'validation', undefined]),
+    );
+    expect(world.cooldowns.all()).toEqual([]);
+  });
+});
+
 describe('attempts', () => {
   it('record only the time of their own call', async () => {
     const world = new RoutingWorld([
@@ -148,9 +298,12 @@ describe('attempts', () => {
     const completion = await world.complete();
     expect(completion.durationMs).toBe(200);
     const startedAt = world.clock.now() - 30_200;
+    const common = { requestId: 'request-1', caller: 'key:1', api: 'chat', requestedModel: 'auto' };
+    const plain = { firstTokenMs: null, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: null };
     expect(world.attempts).toEqual([
       {
-        requestId: 'request-1',
+        ...common,
+        ...plain,
         modelId: 1,
         at: startedAt,
         outcome: 'server-error',
@@ -158,10 +311,13 @@ describe('attempts', () => {
         durationMs: 30_000,
         promptTokens: 0,
         completionTokens: 0,
-        caller: 'key:1',
+        callNumber: 1,
+        waitedMs: 0,
+        endsRequest: false,
       },
       {
-        requestId: 'request-1',
+        ...common,
+        ...plain,
         modelId: 2,
         at: startedAt + 30_000,
         outcome: 'success',
@@ -169,14 +325,64 @@ describe('attempts', () => {
         durationMs: 200,
         promptTokens: 10,
         completionTokens: 5,
-        caller: 'key:1',
+        callNumber: 2,
+        waitedMs: 30_000,
+        endsRequest: true,
       },
     ]);
+    expect(world.failedRequests).toEqual([]);
     const finished = world.events.filter(({ name }) => name === 'gateway:attempt-finished');
     expect(finished).toMatchObject([
       { payload: { model: 'slow' } },
       { payload: { model: 'quick', outcome: 'success' } },
     ]);
+  });
+
+  it('cost what the price of their model says', async () => {
+    const price = { inputPerMillion: 1, outputPerMillion: 10 };
+    const world = new RoutingWorld([
+      { name: 'a', price, script: 'server-error', score: 0.9 },
+      { name: 'b', price, script: { does: 'stream', endsAfterMs: 100, broken: 'network' }, score: 0.8 },
+    ]);
+    await world.complete('auto', { maxRetries: 0, request: requestFor('auto', { isStream: true }) });
+    await world.clock.advance(100);
+    const costs = world.attempts.map(({ outcome, costUsd, endsRequest }) => [outcome, costUsd, endsRequest]);
+    expect(costs).toEqual([
+      ['server-error', null, false],
+      // An interrupted stream has tokens, and its request ends with it.
+      ['network', (10 * 1 + 5 * 10) / 1_000_000, true],
+    ]);
+    const reported = world.events.filter(({ name }) => name === 'gateway:attempt-finished');
+    expect(reported).toMatchObject([{ payload: { costUsd: null } }, { payload: { costUsd: 0.00006 } }]);
+  });
+
+  it('that all fail are followed by the end of their request', async () => {
+    const world = new RoutingWorld([{ name: 'a', script: { does: 'server-error', afterMs: 500 } }]);
+    const startedAt = world.clock.now();
+    await world.failure('a', { maxRetries: 1 });
+    expect(world.attempts.map(({ endsRequest }) => endsRequest)).toEqual([false, false]);
+    expect(world.failedRequests).toEqual([
+      {
+        requestId: 'request-1',
+        at: startedAt,
+        durationMs: 11_000,
+        errorCode: 'GATEWAY_EXHAUSTED',
+        calls: 2,
+        caller: 'key:1',
+        api: 'chat',
+        requestedModel: 'a',
+      },
+    ]);
+  });
+
+  it('are none when no model is suitable: only the end is recorded', async () => {
+    const world = new RoutingWorld([{ name: 'a' }]);
+    await world.failure('unknown');
+    expect(world.attempts).toEqual([]);
+    expect(world.failedRequests).toMatchObject([{ errorCode: 'GATEWAY_MODEL_NOT_FOUND', calls: 0 }]);
+    const counting = requestFor('unknown', { operation: 'messages/count_tokens', api: null });
+    await world.failure('unknown', { request: counting });
+    expect(world.failedRequests).toHaveLength(1);
   });
 
   it('record which failure of the same request and model they supersede, so that scores count it once', async () => {
@@ -218,13 +424,66 @@ describe('a fallback', () => {
     ['off,b', 'b', true],
     ['off,auto', 'a', true],
     ['blind', 'a', true],
-    ['small,a', 'a', true],
+    ['small,a', 'small', false],
   ])('is reported for "%s": %s, %s', async (model, responding, isFallback) => {
     const requires = { tools: true, json: false, vision: false };
     const completion = await new RoutingWorld(models).complete(model, {
       request: requestFor(model, { requires }),
     });
     expect(completion).toMatchObject({ model: { name: responding }, attempts: 1, isFallback });
+  });
+});
+
+describe('the same model at several providers', () => {
+  const equal = (first: Partial<ScriptedModel> = {}, second: Partial<ScriptedModel> = {}) => [
+    { name: 'a/x', upstream: 'x', score: 0.8, ...first },
+    { name: 'b/x', upstream: 'x', score: 0.78, ...second },
+    { name: 'other', score: 0.79 },
+  ];
+
+  it('shares the load in turn, without counting as a fallback', async () => {
+    const world = new RoutingWorld(equal());
+    const results = [];
+    for (let request = 0; request < 6; request++) results.push(await world.complete());
+    expect(world.called).toEqual(['a/x', 'b/x', 'a/x', 'b/x', 'a/x', 'b/x']);
+    expect(results.some(({ isFallback }) => isFallback)).toBe(false);
+  });
+
+  it('gets a request where the fewest are in flight, streams until their end', async () => {
+    const script = { does: 'stream', endsAfterMs: 10_000 } as const;
+    const world = new RoutingWorld(equal({ script }));
+    const request = requestFor('x', { isStream: true });
+    await world.complete('x', { request });
+    for (let count = 0; count < 3; count++) await world.complete('x');
+    expect(world.called).toEqual(['a/x', 'b/x', 'b/x', 'b/x']);
+    await world.clock.advance(10_000);
+    await world.complete('x', { request });
+    expect(world.called.at(-1)).toBe('a/x');
+  });
+
+  it.each<[string, readonly ScriptedModel[], string]>([
+    ['with different scores', equal({}, { score: 0.7 }), 'auto'],
+    ['with different names upstream', equal({}, { upstream: 'y' }), 'auto'],
+    ['if one of them is named', equal(), 'a/x'],
+  ])('does not share it %s', async (_, models, name) => {
+    const world = new RoutingWorld(models);
+    for (let request = 0; request < 4; request++) await world.complete(name);
+    expect(world.called).toEqual(['a/x', 'a/x', 'a/x', 'a/x']);
+  });
+
+  it('does not share it while one of them is cooling down or backed off', async () => {
+    const world = new RoutingWorld(equal());
+    world.cool('b/x', 60_000);
+    for (let request = 0; request < 3; request++) await world.complete();
+    expect(world.called).toEqual(['a/x', 'a/x', 'a/x']);
+    for (let count = 0; count < 3; count++) world.backoff.failed(1);
+    expect(await world.complete('x')).toMatchObject({ model: { name: 'a/x' } });
+  });
+
+  it('falls back to the other', async () => {
+    const world = new RoutingWorld(equal({ script: 'server-error' }));
+    expect(await world.complete('x')).toMatchObject({ model: { name: 'b/x' }, isFallback: true });
+    expect(world.called).toEqual(['a/x', 'b/x']);
   });
 });
 
@@ -243,6 +502,7 @@ describe('a stream', () => {
       {
         outcome: 'success',
         durationMs: 3_500,
+        firstTokenMs: 500,
         promptTokens: tokens.prompt,
         completionTokens: tokens.completion,
       },
@@ -351,7 +611,7 @@ describe('a call during which its model is replaced', () => {
     expect(removed.cooldowns.all()).toEqual([]);
     const same = await meanwhile(limit, (world) => world.replace('a', { quotas: { requestsPerDay: 5 } }));
     expect(same.cooldowns.all()).toHaveLength(1);
-    expect(same.attempts[0]).not.toHaveProperty('isStale');
+    expect(same.attempts[0]?.isStale).toBeUndefined();
   });
 });
 

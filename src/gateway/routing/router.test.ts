@@ -328,6 +328,31 @@ describe('the deadline', () => {
     ]);
   });
 
+  it('set by the caller is left to the last model in full, for whole responses and first content', async () => {
+    const slow = { does: 'respond', afterMs: 250_000 } as const;
+    const byCaller = { deadlineMs: 300_000, isDeadlineByCaller: true };
+    const alone = new RoutingWorld([{ name: 'a', script: slow }]);
+    expect(await alone.complete('a', byCaller)).toMatchObject({ durationMs: 250_000, attempts: 1 });
+    expect(alone.timeouts).toEqual([{ connectMs: 5_000, firstTokenMs: 300_000, idleMs: 300_000 }]);
+    const stream = requestFor('a', { isStream: true });
+    await alone.complete('a', { ...byCaller, request: stream });
+    expect(alone.timeouts.at(-1)).toEqual({ connectMs: 5_000, firstTokenMs: 300_000, idleMs: 20_000 });
+
+    const world = new RoutingWorld([
+      { name: 'hangs', script: 'hang', score: 0.9 },
+      { name: 'last', script: { does: 'respond', afterMs: 200_000 } },
+    ]);
+    expect(await world.complete('auto', byCaller)).toMatchObject({ model: { name: 'last' } });
+    expect(world.timeouts.map(({ firstTokenMs }) => firstTokenMs)).toEqual([60_000, 240_000]);
+    expect(world.attempts[0]).toMatchObject({ outcome: 'timeout', durationMs: 60_000 });
+  });
+
+  it('by default leaves the last model its configured timeout, so that another try is possible', async () => {
+    const world = new RoutingWorld([{ name: 'a', script: ['hang', 'respond'] }]);
+    expect(await world.complete('a')).toMatchObject({ attempts: 2 });
+    expect(world.timeouts[0]).toMatchObject({ firstTokenMs: 60_000 });
+  });
+
   it('is divided among models that are all slow', async () => {
     const world = new RoutingWorld([
       { name: 'a', script: { does: 'invalid-response', afterMs: 4_900 }, score: 0.9 },
@@ -432,6 +457,40 @@ describe('the deadline', () => {
       'deadline-too-short',
       'server-error',
       'success',
+    ]);
+  });
+});
+
+describe("a model's own timeouts", () => {
+  const timeouts = { connectSeconds: 1, firstTokenSeconds: 45, responseSeconds: 90, idleSeconds: 30 };
+
+  it('apply instead of those of the gateway, the rest as configured', async () => {
+    const world = new RoutingWorld([{ name: 'a', timeouts, script: { does: 'respond', afterMs: 80_000 } }]);
+    expect(await world.complete('a')).toMatchObject({ durationMs: 80_000 });
+    await world.complete('a', { request: requestFor('a', { isStream: true }) }).catch(() => undefined);
+    expect(world.timeouts.slice(0, 2)).toEqual([
+      { connectMs: 1_000, firstTokenMs: 90_000, idleMs: 30_000 },
+      { connectMs: 1_000, firstTokenMs: 45_000, idleMs: 30_000 },
+    ]);
+    world.replace('a', { timeouts: { responseSeconds: 90 } });
+    await world.complete('a');
+    expect(world.timeouts.at(-1)).toEqual({ connectMs: 5_000, firstTokenMs: 90_000, idleMs: 20_000 });
+  });
+
+  it('decide whether the deadline was too short for it', async () => {
+    const world = new RoutingWorld(
+      [
+        { name: 'slow', timeouts, script: 'hang' },
+        { name: 'quick', timeouts: { responseSeconds: 5 }, script: 'hang' },
+      ],
+      { maxRetries: 0 },
+    );
+    const options = { deadlineMs: 40_000, allowFallback: false };
+    await world.failure('slow', options);
+    await world.failure('quick', options);
+    expect(world.attempts.map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual([
+      ['deadline-too-short', 40_000],
+      ['timeout', 5_000],
     ]);
   });
 });

@@ -2,7 +2,7 @@ import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
 import type { Model } from '../types.ts';
-import { catalog } from '../models/catalog.ts';
+import { effectiveCatalog } from '../models/catalog.ts';
 import { ProviderKeys } from '../models/provider-keys.ts';
 import { noCandidateError } from './no-candidate.ts';
 import {
@@ -17,16 +17,25 @@ import { FailureBackoff } from '../state/availability.ts';
 import type { RoutingSnapshot } from './select-candidates.ts';
 import { selectCandidates } from './select-candidates.ts';
 
-function snapshotOf(scripted: readonly ScriptedModel[]) {
+const { builtIn: catalog } = effectiveCatalog([], []);
+
+function snapshotOf(
+  scripted: readonly ScriptedModel[],
+  { aliases = {}, modelOrder = [] }: { aliases?: Record<string, string>; modelOrder?: string[] } = {},
+) {
   const clock = new VirtualClock();
   const cooldowns = new MapCooldowns(clock);
-  const backoff = new FailureBackoff(clock);
+  const backoff = new FailureBackoff(clock, []);
   const snapshot: RoutingSnapshot = {
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys((name) => scripted.find((model) => model.name === name)?.keys ?? 1),
     cooldowns,
     scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
     backoff,
+    policy: {
+      aliases: new Map(Object.entries(aliases).map(([name, models]) => [name, models.split(',')])),
+      modelOrder,
+    },
   };
   const cool = (modelId: number) =>
     cooldowns.extend({
@@ -65,6 +74,22 @@ describe('the order of candidates', () => {
     expect(names(requestFor('auto'))).toEqual(['b/x', 'b/a', 'c/y', 'a/x']);
   });
 
+  it('puts discovered models behind those of operators, unless they are named, ordered or local', () => {
+    const discovered = { origin: 'discovered', score: 0.99 } as const;
+    const models = [
+      { name: 'a/x', score: 0.1 },
+      { name: 'b/found', ...discovered },
+      { name: 'c/local', ...discovered, isLocal: true },
+    ];
+    expect(snapshotOf(models).names(requestFor('auto'))).toEqual(['c/local', 'a/x', 'b/found']);
+    expect(snapshotOf(models).names(requestFor('b/found'))).toEqual(['b/found', 'c/local', 'a/x']);
+    expect(snapshotOf(models, { modelOrder: ['b/found'] }).names(requestFor('auto'))[0]).toBe('b/found');
+    const world = snapshotOf(models);
+    world.cool(1);
+    world.cool(3);
+    expect(world.names(requestFor('auto'))[0]).toBe('b/found');
+  });
+
   it('puts backed-off models behind and those cooling down last', () => {
     const world = snapshotOf(three);
     world.backOff(2);
@@ -85,9 +110,11 @@ describe('the order of candidates', () => {
     ['', true, ['b/x', 'c/y', 'a/x']],
     ['c/y,c/y', false, ['c/y']],
     ['a/x,x,a/x', false, ['a/x', 'b/x']],
+    ['a/x,x,c/y', true, ['a/x', 'b/x', 'c/y', 'd/z']],
     ['c/y,,a/x,', false, ['c/y', 'a/x']],
   ])('for "%s" with fallback %s is %j', (model, allowFallback, expected) => {
-    expect(snapshotOf(three).names(requestFor(model), allowFallback)).toEqual(expected);
+    const fourth = expected.includes('d/z') ? [{ name: 'd/z', score: 1 }] : [];
+    expect(snapshotOf([...three, ...fourth]).names(requestFor(model), allowFallback)).toEqual(expected);
   });
 
   it.each([
@@ -124,6 +151,63 @@ describe('the order of candidates', () => {
   });
 });
 
+describe('an alias', () => {
+  const aliases = { fast: 'c/y', 'gpt-4o': 'c/y,auto', x: 'c/y,a/x', broken: 'gone,c/y', lost: 'gone,away' };
+  it.each([
+    ['fast', false, ['c/y']],
+    ['fast', true, ['c/y', 'b/x', 'a/x']],
+    ['gpt-4o', false, ['c/y', 'b/x', 'a/x']],
+    ['a/x,fast', false, ['a/x', 'c/y']],
+    ['x', false, ['c/y', 'a/x']],
+    ['broken', false, ['c/y']],
+  ])('%s with fallback %s is %j', (model, allowFallback, expected) => {
+    expect(snapshotOf(three, { aliases }).names(requestFor(model), allowFallback)).toEqual(expected);
+  });
+
+  it('whose models do not exist fails with their names', () => {
+    const error = snapshotOf(three, { aliases }).error(requestFor('lost'));
+    expect(error).toMatchObject({ code: 'GATEWAY_MODEL_NOT_FOUND', details: { model: 'lost' } });
+    expect(error.message).toContain('The alias "lost" stands for gone and away; there is no such model.');
+  });
+
+  it('is suggested for a similar name', () => {
+    const { error } = snapshotOf(three, { aliases: { 'gpt-4o-mini': 'c/y' } });
+    expect(error(requestFor('gpt-4o-mni')).message).toContain('Did you mean gpt-4o-mini?');
+  });
+});
+
+describe('the configured order', () => {
+  it('comes before the score, for models and for providers of a model', () => {
+    expect(snapshotOf(three, { modelOrder: ['c/y', 'a/x'] }).names(requestFor('auto'))).toEqual([
+      'c/y',
+      'a/x',
+      'b/x',
+    ]);
+    expect(snapshotOf(three, { modelOrder: ['x'] }).names(requestFor('auto'))).toEqual(['b/x', 'a/x', 'c/y']);
+    expect(snapshotOf(three, { modelOrder: ['gone', 'a/x'] }).names(requestFor('auto'), false)).toEqual([
+      'a/x',
+    ]);
+  });
+
+  it('comes after the names in the request', () => {
+    expect(snapshotOf(three, { modelOrder: ['a/x'] }).names(requestFor('c/y'))).toEqual([
+      'c/y',
+      'a/x',
+      'b/x',
+    ]);
+  });
+
+  it('does not keep a model in front that is cooling down, in backoff or too small', () => {
+    const modelOrder = ['small', 'a/x', 'c/y'];
+    const world = snapshotOf([...three, { name: 'small', capabilities: { contextTokens: 10 } }], {
+      modelOrder,
+    });
+    world.cool(1);
+    world.backOff(3);
+    expect(world.names(requestFor('auto'))).toEqual(['b/x', 'c/y', 'small', 'a/x']);
+  });
+});
+
 describe('the filter', () => {
   it('drops models that are disabled or have no key or URL', () => {
     const { names } = snapshotOf([
@@ -145,16 +229,54 @@ describe('the filter', () => {
     expect(names(requestFor('auto', request))).not.toContain('poor');
     expect(names(requestFor('auto'))).toContain('poor');
   });
+});
 
-  it('drops models with too small a context, but keeps the largest when all are too small', () => {
-    const { names } = snapshotOf([
-      { name: 'small', capabilities: { contextTokens: 1_000 } },
-      { name: 'large', capabilities: { contextTokens: 8_000 } },
+describe('models that may be too small for the request', () => {
+  const sizes: readonly ScriptedModel[] = [
+    { name: 'small', score: 0.9, capabilities: { contextTokens: 1_000 } },
+    { name: 'medium', score: 0.8, capabilities: { contextTokens: 4_000 } },
+    { name: 'large', score: 0.1, capabilities: { contextTokens: 8_000 } },
+    { name: 'unknown', score: 0.2 },
+  ];
+  const order = (estimatedTokens: number, differing: Partial<CompletionRequest> = {}) =>
+    snapshotOf(sizes).names(requestFor('auto', { estimatedTokens, ...differing }));
+
+  it('come last, those that lack least first, and are never left out', () => {
+    expect(order(1_000)).toEqual(['small', 'medium', 'unknown', 'large']);
+    expect(order(1_001)).toEqual(['medium', 'unknown', 'large', 'small']);
+    expect(order(9_000)).toEqual(['unknown', 'large', 'medium', 'small']);
+  });
+
+  it('come last, too, when the caller allows a longer completion than they have', () => {
+    const world = snapshotOf([
+      { name: 'brief', score: 0.9, capabilities: { maxOutputTokens: 4_096 } },
+      { name: 'other', score: 0.1 },
     ]);
-    expect(names(requestFor('auto', { estimatedTokens: 1_000 }))).toEqual(['large', 'small']);
-    expect(names(requestFor('auto', { estimatedTokens: 1_001 }))).toEqual(['large']);
-    expect(names(requestFor('auto', { estimatedTokens: 9_000 }))).toEqual(['large']);
-    expect(names(requestFor('small', { estimatedTokens: 9_000 }), false)).toEqual(['small']);
+    const estimate = { estimatedPromptTokens: 10, estimatedTokens: 8_202 };
+    expect(world.names(requestFor('auto', estimate))).toEqual(['other', 'brief']);
+    expect(world.names(requestFor('auto', { ...estimate, estimatedTokens: 4_106 }))).toEqual([
+      'brief',
+      'other',
+    ]);
+  });
+
+  it('keep their place when they are named', () => {
+    const { names } = snapshotOf(sizes);
+    const long = { estimatedTokens: 9_000 };
+    expect(names(requestFor('small', long), false)).toEqual(['small']);
+    expect(names(requestFor('small,large', long))).toEqual(['small', 'large', 'unknown', 'medium']);
+  });
+
+  it('come after models in backoff and before those cooling down', () => {
+    const world = snapshotOf(sizes);
+    world.backOff(2);
+    world.cool(4);
+    expect(world.names(requestFor('auto', { estimatedTokens: 3_000 }))).toEqual([
+      'large',
+      'medium',
+      'small',
+      'unknown',
+    ]);
   });
 });
 
@@ -192,6 +314,17 @@ describe('embeddings', () => {
         );
     },
   );
+
+  it('are never of a discovered model with auto, which the next list would change', () => {
+    const found = { origin: 'discovered', capabilities: embeddings } as const;
+    const offered = [
+      { name: 'a/e', upstream: 'e', capabilities: embeddings },
+      { name: 'b/f', upstream: 'f', ...found },
+      { name: 'c/f', upstream: 'f', ...found },
+    ];
+    expect(snapshotOf(offered).names(embeddingRequest('auto'))).toEqual(['a/e']);
+    expect(snapshotOf(offered).names(embeddingRequest('f'))).toEqual(['b/f', 'c/f']);
+  });
 
   it('with auto use the same model regardless of scores, backoff and cooldowns', () => {
     const world = snapshotOf(vectors);
@@ -251,17 +384,25 @@ describe('when there is no candidate', () => {
     const models = catalog
       .filter(({ provider }) => ['groq', 'cloudflare', 'ollama'].includes(provider))
       .map((definition, index): Model => {
-        return { ...definition, id: index + 1, isActive: true, origin: 'built-in', createdAt: new Date(0) };
+        return {
+          ...definition,
+          id: index + 1,
+          isActive: true,
+          origin: 'built-in',
+          createdAt: new Date(0),
+          missedLists: 0,
+          retiredAt: null,
+        };
       });
     const message = (env: Record<string, string>) =>
-      noCandidateError(models, ['chat'], new ProviderKeys(env), models).message;
+      noCandidateError(models, requestFor('auto'), new ProviderKeys(env), models).message;
     expect(message({})).toContain(
       'Set one of CLOUDFLARE_API_TOKEN together with CLOUDFLARE_ACCOUNT_ID, ' +
         'GROQ_API_KEY, OLLAMA_API_KEY or OLLAMA_BASE_URL in the environment',
     );
     const cloudflare = models.filter(({ provider }) => provider === 'cloudflare');
     const half = new ProviderKeys({ CLOUDFLARE_API_TOKEN: 'x' });
-    expect(noCandidateError(cloudflare, ['chat'], half, models).message).toContain(
+    expect(noCandidateError(cloudflare, requestFor('auto'), half, models).message).toContain(
       'Set CLOUDFLARE_ACCOUNT_ID in the environment',
     );
   });

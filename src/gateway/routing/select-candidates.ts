@@ -1,14 +1,12 @@
 // Which models may serve a request, in the order in which they are tried.
-import { CoreError } from '../../core/index.ts';
-import { autoModel } from '../dialects/openai-shared.ts';
-import { modelIdentity } from '../models/catalog.ts';
-import type { Requirement } from '../models/model-definition.ts';
 import { meetsAll, requirementsOf } from '../models/model-definition.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
 import type { ScoreLookup } from '../state/scores.ts';
 import type { CompletionRequest, Model, ProviderKey } from '../types.ts';
-import { modelNameNotFound, noCandidateError } from './no-candidate.ts';
+import type { NamedModels, NameSettings } from './model-names.ts';
+import { identityOf, invalidModel, orderOf, requestedModels } from './model-names.ts';
+import { noCandidateError, unsupportedFeatures } from './no-candidate.ts';
 
 export interface Candidate {
   readonly model: Model;
@@ -18,26 +16,30 @@ export interface Candidate {
   readonly isFirstChoice: boolean;
 }
 
-/** The models that each name refers to, in the order of the names. */
-type NamedModels = readonly (readonly Model[])[];
-
 /** The state of all models at this moment. */
 export interface RoutingSnapshot {
   readonly models: readonly Model[];
   readonly keys: KeyLookup;
-  readonly cooldowns: Pick<Cooldowns, 'of'>;
+  readonly cooldowns: Pick<Cooldowns, 'of' | 'trials'>;
   readonly scores: ScoreLookup;
   readonly backoff: Pick<FailureBackoff, 'isBackedOff'>;
+  readonly policy: NameSettings;
+  /** Of this process; without it nothing is in flight. */
+  readonly load?: ModelLoad;
 }
 
-/** Each name is looked up among all models. */
-const maxNames = 32;
+export interface ModelLoad {
+  /** Calls in flight, and the number of the last call: the lower one is longer ago. */
+  of(modelId: number): { readonly inFlight: number; readonly lastCall: number };
+}
 
 /* ---- selection ---- */
 
 /**
- * Named models first, in the given order; then, with `allowFallback`, the others. Among equals: available before cooling
- * down, backed off last, then by effective score, then by name. `auto` without fallback is the first of them alone.
+ * Named models first, in the given order; then, with `allowFallback`, the others. Among equals, those last that are
+ * cooling down or that another request tries first after a cooldown; then those that may be too small for the request;
+ * then those that are backed off. The rest is by the configured order, discovered ones last, by effective score and by
+ * name; the same model at several providers takes turns. `auto` without fallback is the first of them alone.
  * Never empty: fails with INPUT_INVALID, GATEWAY_MODEL_NOT_FOUND, GATEWAY_NOT_CONFIGURED or
  * GATEWAY_CAPABILITY_UNSUPPORTED.
  */
@@ -46,70 +48,28 @@ export function selectCandidates(
   allowFallback: boolean,
   snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
-  const names = parseNames(request.model);
-  const specific = names.filter((name) => name !== autoModel);
-  const named = specific.map((name) => modelsNamed(name, snapshot.models));
-  const requirements = requirementsOf(request);
+  const { named, acceptsAny } = requestedModels(request.model, snapshot.models, snapshot.policy);
 
-  if (request.operation === 'embeddings')
-    return selectSameModel(named, allowFallback, requirements, snapshot);
+  if (request.operation === 'embeddings') return selectSameModel(request, named, allowFallback, snapshot);
 
-  const acceptsAny = specific.length < names.length;
   const scope = allowFallback || acceptsAny ? snapshot.models : distinct(named);
-  const usable = withEnoughContext(
-    usableCandidates(scope, named, requirements, snapshot),
-    request.estimatedTokens,
-  );
-  const ordered = inOrder(usable, named, snapshot);
-  return specific.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
+  const usable = usableCandidates(scope, named, request, snapshot);
+  const ordered = inOrder(request, usable, named, snapshot);
+  return named.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
 }
 
 /** Two names may refer to the same model. */
 const distinct = (named: NamedModels): readonly Model[] =>
   named.length === 1 && named[0] ? named[0] : [...new Set(named.flat())];
 
-/** Each once, in the given order. */
-function parseNames(written: string): readonly string[] {
-  if (!written.includes(',')) return [written.trim() || autoModel];
-  const names = written.split(',', maxNames + 1);
-  if (names.length > maxNames)
-    throw invalidModel(`has more than ${maxNames} names; "${autoModel}" selects from all models`);
-  const given = new Set(names.map((name) => name.trim()));
-  given.delete('');
-  if (given.size === 0) throw invalidModel(`has commas and no name; "${autoModel}" selects the best model`);
-  return [...given];
-}
-
-function invalidModel(problem: string): CoreError {
-  return new CoreError('INPUT_INVALID', `The field "model" of the request ${problem}.`, {
-    details: { field: 'model' },
-  });
-}
-
-/** The list of models is the same object until a model changes. */
-const nameIndexes = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>();
-
-function byName(models: readonly Model[]): ReadonlyMap<string, Model> {
-  let index = nameIndexes.get(models);
-  if (!index) nameIndexes.set(models, (index = new Map(models.map((model) => [model.name, model]))));
-  return index;
-}
-
-/** A model's own name refers to it alone; a provider's name for it to all that offer it. */
-function modelsNamed(name: string, models: readonly Model[]): readonly Model[] {
-  const exact = byName(models).get(name);
-  const found = exact ? [exact] : models.filter((model) => identityOf(model) === modelIdentity(name));
-  if (found.length === 0) throw modelNameNotFound(name, models);
-  return found;
-}
-
 function candidateOf(
   model: Model,
-  requirements: readonly Requirement[],
+  request: CompletionRequest,
   keys: KeyLookup,
   isFirstChoice: boolean,
 ): Candidate | undefined {
-  if (!model.isActive || !meetsAll(model.capabilities, requirements)) return undefined;
+  if (!model.isActive || !meetsAll(model, requirementsOf(request))) return undefined;
+  if (unsupportedFeatures(request, model).length > 0) return undefined;
   const modelKeys = keys.keysOf(model);
   const baseUrl = modelKeys.length > 0 ? keys.baseUrlOf(model) : undefined;
   return baseUrl === undefined ? undefined : { model, keys: modelKeys, baseUrl, isFirstChoice };
@@ -126,34 +86,35 @@ export function refreshedCandidate(
 ): Candidate | undefined {
   const model = models.find(({ id }) => id === before.id);
   if (!model || identityOf(model) !== identityOf(before)) return undefined;
-  return candidateOf(model, requirementsOf(request), keys, isFirstChoice);
+  return candidateOf(model, request, keys, isFirstChoice);
 }
 
 function usableCandidates(
   scope: readonly Model[],
   named: NamedModels,
-  requirements: readonly Requirement[],
+  request: CompletionRequest,
   { keys, models }: RoutingSnapshot,
 ): readonly Candidate[] {
   const [first] = named;
   const usable: Candidate[] = [];
   for (const model of scope) {
-    const candidate = candidateOf(model, requirements, keys, first?.includes(model) ?? true);
+    const candidate = candidateOf(model, request, keys, first?.includes(model) ?? true);
     if (candidate) usable.push(candidate);
   }
-  if (usable.length === 0) throw noCandidateError(scope, requirements, keys, models);
+  if (usable.length === 0) throw noCandidateError(scope, request, keys, models);
   return usable;
 }
 
 /**
  * For embeddings: vectors of different models must never mix, within a request or between two. So only one model is
  * used, and which one depends on the names and the configuration alone, not on scores and cooldowns. Names of different
- * models are rejected. `auto` is the model that most providers offer (the most fallbacks), then the first by name.
+ * models are rejected. `auto` is the model that most providers offer (the most fallbacks), then the first by name, and
+ * never one that was discovered: the next list would change it.
  */
 function selectSameModel(
+  request: CompletionRequest,
   named: NamedModels,
   allowFallback: boolean,
-  requirements: readonly Requirement[],
   snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
   const identities = new Set(named.flat().map(identityOf));
@@ -163,14 +124,16 @@ function selectSameModel(
     );
   const isNamed = (model: Model) => identities.has(identityOf(model));
   const scope =
-    named.length === 0 ? snapshot.models : allowFallback ? snapshot.models.filter(isNamed) : distinct(named);
-  const usable = usableCandidates(scope, named, requirements, snapshot);
+    named.length === 0
+      ? snapshot.models.filter(({ origin }) => origin !== 'discovered')
+      : allowFallback
+        ? snapshot.models.filter(isNamed)
+        : distinct(named);
+  const usable = usableCandidates(scope, named, request, snapshot);
   const groups = Map.groupBy(usable, ({ model }) => identityOf(model));
-  const ordered = inOrder(groups.get(maxOffered(groups)) ?? [], named, snapshot);
+  const ordered = inOrder(request, groups.get(maxOffered(groups)) ?? [], named, snapshot);
   return named.length === 0 && !allowFallback ? ordered.slice(0, 1) : ordered;
 }
-
-const identityOf = ({ upstreamModel }: Model): string => modelIdentity(upstreamModel);
 
 function maxOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string {
   const sizes = [...groups].map(([upstream, members]) => ({ upstream, size: members.length }));
@@ -178,36 +141,63 @@ function maxOffered(groups: ReadonlyMap<string, readonly Candidate[]>): string {
   return sizes[0]?.upstream ?? '';
 }
 
-/** Drops models whose context is too small. The estimate is rough: if all are too small, the largest remain. */
-function withEnoughContext(candidates: readonly Candidate[], tokens: number): readonly Candidate[] {
-  const sizeOf = ({ model }: Candidate) => model.capabilities.contextTokens ?? Number.POSITIVE_INFINITY;
-  const isLarge = (candidate: Candidate) => sizeOf(candidate) >= tokens;
-  if (candidates.every(isLarge)) return candidates;
-  const large = candidates.filter(isLarge);
-  if (large.length > 0) return large;
-  const largest = Math.max(...candidates.map(sizeOf));
-  return candidates.filter((candidate) => sizeOf(candidate) === largest);
-}
-
 /* ---- order ---- */
 
 function inOrder(
+  request: CompletionRequest,
   candidates: readonly Candidate[],
   named: NamedModels,
   snapshot: RoutingSnapshot,
 ): readonly Candidate[] {
   if (candidates.length < 2) return candidates;
   const positions = namedPositions(named);
-  const ranked = candidates.map((candidate) => sortKeyOf(candidate, positions, snapshot));
+  const ranked = candidates.map((candidate) => sortKeyOf(request, candidate, positions, snapshot));
   ranked.sort(
     (a, b) =>
-      a.position - b.position ||
-      a.isCoolingDown - b.isCoolingDown ||
-      a.isBackedOff - b.isBackedOff ||
-      b.score - a.score ||
-      (a.candidate.model.name < b.candidate.model.name ? -1 : 1),
+      compareRank(a, b) || b.score - a.score || (a.candidate.model.name < b.candidate.model.name ? -1 : 1),
   );
+  const index = leastLoaded(ranked, snapshot.load);
+  if (index > 0) ranked.unshift(...ranked.splice(index, 1));
   return ranked.map(({ candidate }) => candidate);
+}
+
+type SortKey = ReturnType<typeof sortKeyOf>;
+
+/** By everything but the score. */
+const compareRank = (a: SortKey, b: SortKey): number =>
+  a.position - b.position ||
+  a.isCoolingDown - b.isCoolingDown ||
+  a.missingTokens - b.missingTokens ||
+  a.isBackedOff - b.isBackedOff ||
+  a.order - b.order ||
+  a.isDiscovered - b.isDiscovered;
+
+/** Scores of the same model at two providers that differ by no more than this are equal: both are used. */
+const similarScore = 0.05;
+
+/** The same model upstream with a similar score: they share the load. */
+export function isInterchangeable(one: Model, other: Model, scores: ScoreLookup): boolean {
+  const scoreOf = ({ id }: Model) => scores.of(id).effectiveScore;
+  return identityOf(one) === identityOf(other) && Math.abs(scoreOf(one) - scoreOf(other)) <= similarScore;
+}
+
+/** The index of the first, or of what is interchangeable with it and has fewer calls in flight, or was used longer ago. */
+function leastLoaded(ranked: readonly SortKey[], load: ModelLoad | undefined): number {
+  const [first] = ranked;
+  if (!first || !load) return 0;
+  const identity = identityOf(first.candidate.model);
+  let least = 0;
+  let leastLoad = load.of(first.candidate.model.id);
+  for (const [index, each] of ranked.entries()) {
+    if (compareRank(first, each) !== 0 || first.score - each.score > similarScore) break;
+    const { model } = each.candidate;
+    const own = load.of(model.id);
+    const isLess = (own.inFlight - leastLoad.inFlight || own.lastCall - leastLoad.lastCall) < 0;
+    if (!isLess || identityOf(model) !== identity) continue;
+    least = index;
+    leastLoad = own;
+  }
+  return least;
 }
 
 /** For named models, the position of the first name that refers to them. */
@@ -219,16 +209,35 @@ function namedPositions(named: NamedModels): ReadonlyMap<Model, number> {
 }
 
 function sortKeyOf(
+  request: CompletionRequest,
   candidate: Candidate,
   positions: ReadonlyMap<Model, number>,
-  { cooldowns, scores, backoff }: RoutingSnapshot,
+  { cooldowns, scores, backoff, policy }: RoutingSnapshot,
 ) {
   const { model, keys } = candidate;
   return {
     candidate,
-    position: positions.get(model) ?? maxNames,
-    isCoolingDown: Number(keys.every((key) => cooldowns.of(model.id, key.id) !== undefined)),
+    position: positions.get(model) ?? Number.MAX_SAFE_INTEGER,
+    isCoolingDown: Number(
+      keys.every(({ id }) => cooldowns.of(model.id, id) || cooldowns.trials.isRunning(model.id, id)),
+    ),
+    missingTokens: missingTokens(request, model),
     isBackedOff: Number(backoff.isBackedOff(model.id)),
+    order: Math.min(orderOf(model, policy), policy.modelOrder.length),
+    isDiscovered: Number(isUnchosen(model)),
     score: scores.of(model.id).effectiveScore,
   };
+}
+
+/** No operator has chosen this model, and its calls may cost money: it comes after those that are built in or chosen. */
+export const isUnchosen = ({ origin, isLocal }: Model): boolean => origin === 'discovered' && !isLocal;
+
+/** By how much the request may exceed what the model takes; 0: it fits. A rough estimate, so it excludes no model. */
+function missingTokens(
+  { estimatedTokens, estimatedPromptTokens }: CompletionRequest,
+  { capabilities: { contextTokens, maxOutputTokens } }: Model,
+): number {
+  const overContext = contextTokens === null ? 0 : estimatedTokens - contextTokens;
+  const overOutput = maxOutputTokens === null ? 0 : estimatedTokens - estimatedPromptTokens - maxOutputTokens;
+  return Math.max(0, overContext, overOutput);
 }

@@ -1,16 +1,17 @@
 // Write-behind: batches, outages, bounds.
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../types.ts';
+import type { Attempt, FailedRequest } from '../types.ts';
 import { AttemptLog } from './attempt-log.ts';
-import { exampleAttempt } from '../../../test/support/gateway/examples.ts';
+import { exampleAttempt, exampleFailedRequest } from '../../../test/support/gateway/examples.ts';
 import { away, stateWorld } from '../../../test/support/gateway/state-world.ts';
 
 function setUp(limits: { batch?: number; maxWaiting?: number } = {}) {
   const { clock, parts, named } = stateWorld();
-  const batches: (readonly Attempt[])[] = [];
-  const behavior: { fail: (batch: readonly Attempt[]) => Error | undefined } = { fail: () => undefined };
+  type Batch = readonly (Attempt | FailedRequest)[];
+  const batches: Batch[] = [];
+  const behavior: { fail: (batch: Batch) => Error | undefined } = { fail: () => undefined };
   const store = {
-    append: async (batch: readonly Attempt[]) => {
+    append: async (batch: Batch) => {
       const error = behavior.fail(batch);
       if (error) throw error;
       batches.push(batch);
@@ -87,12 +88,45 @@ describe('AttemptLog', () => {
         promptTokens: 1e12,
         completionTokens: Number.NaN,
         durationMs: -1,
+        firstTokenMs: Number.NaN,
+        cacheReadTokens: -1,
+        costUsd: Number.NaN,
+        requestedModel: `\0${'x'.repeat(500)}`,
         at: 1.5,
       }),
     );
     expect(recorder.waiting).toMatchObject([
-      { requestId: 'ab', promptTokens: 2_147_483_647, completionTokens: 0, durationMs: 0, at: 1 },
+      {
+        requestId: 'ab',
+        promptTokens: 2_147_483_647,
+        completionTokens: 0,
+        durationMs: 0,
+        firstTokenMs: null,
+        cacheReadTokens: 0,
+        costUsd: null,
+        requestedModel: 'x'.repeat(199),
+        at: 1,
+      },
     ]);
+  });
+
+  it('writes failed requests in order with attempts, and shows them to no listener', async () => {
+    const { clock, recorder, record, written } = setUp();
+    const received: string[] = [];
+    recorder.onRecord(({ requestId }) => received.push(requestId));
+    record('a');
+    recorder.recordFailedRequest(exampleFailedRequest({ requestId: 'X\0', durationMs: Number.NaN }));
+    record('b');
+    expect(recorder.waiting.map(({ requestId }) => requestId)).toEqual(['a', 'b']);
+    await clock.advance(500);
+    expect(written()).toEqual(['aXb']);
+    expect(received).toEqual(['a', 'b']);
+  });
+
+  it('copies no attempt whose values are storable', () => {
+    const { recorder } = setUp();
+    const attempt = exampleAttempt();
+    expect(recorder.record(attempt)).toBe(attempt);
   });
 
   it('writes everything when it closes, or reports what is dropped', async () => {

@@ -1,60 +1,37 @@
-// Attempts, written behind the requests in batches. A crash loses about the last half second; memory is bounded, so a
-// store that stays unavailable loses the oldest.
-import type { WriteBehind } from '../../resilience/index.ts';
+// Attempts and failed requests: the rows of the log, written behind the requests.
 import { failureRules } from '../errors.ts';
 import type { AttemptStore } from '../stores.ts';
-import type { Attempt } from '../types.ts';
+import type { Attempt, FailedRequest } from '../types.ts';
+import type { RowLogLimits } from './row-log.ts';
+import { RowLog } from './row-log.ts';
 import type { StateDeps } from './store-access.ts';
-import { isPermanentStoreError, storeWrites } from './store-access.ts';
-
-export interface AttemptLogLimits {
-  /** How long attempts are collected before they are written. */
-  readonly flushIntervalMs: number;
-  /** Rows per statement. */
-  readonly batch: number;
-  /** Attempts kept in memory. */
-  readonly maxWaiting: number;
-}
-
-const defaultLimits: AttemptLogLimits = { flushIntervalMs: 500, batch: 1_000, maxWaiting: 20_000 };
-
-/** When memory is full, this share is dropped at once: one event for many attempts. */
-const droppedShare = 0.05;
 
 export class AttemptLog {
-  readonly #deps: StateDeps;
-  readonly #store: Pick<AttemptStore, 'append'>;
-  readonly #limits: AttemptLogLimits;
-  readonly #writes: WriteBehind;
+  readonly #rows: RowLog<Attempt | FailedRequest>;
   readonly #listeners: ((attempt: Attempt) => void)[] = [];
-  #waiting: Attempt[] = [];
-  #inFlight: readonly Attempt[] = [];
 
-  constructor(deps: StateDeps, store: Pick<AttemptStore, 'append'>, limits: Partial<AttemptLogLimits> = {}) {
-    this.#deps = deps;
-    this.#store = store;
-    this.#limits = { ...defaultLimits, ...limits };
-    this.#writes = storeWrites(deps, 'attempts', {
-      delayMs: this.#limits.flushIntervalMs,
-      waiting: () => this.#waiting.length + this.#inFlight.length,
-      batchSize: () => this.#limits.batch,
-      write: () => this.#write(),
-    });
+  constructor(deps: StateDeps, store: Pick<AttemptStore, 'append'>, limits: Partial<RowLogLimits> = {}) {
+    const onDropped = (count: number) => deps.events.emit('gateway:attempts-dropped', { count });
+    const append = (rows: readonly (Attempt | FailedRequest)[]) => store.append(rows);
+    this.#rows = new RowLog(deps, { what: 'attempts', append, onDropped }, limits);
   }
 
   /** Attempts that are not stored yet, oldest first. */
   get waiting(): readonly Attempt[] {
-    return [...this.#inFlight, ...this.#waiting];
+    return this.#rows.waiting.filter(isAttempt);
   }
 
-  /** Never waits, never throws. Returns the attempt as it is stored. */
+  /** Never waits, never throws. Returns the attempt as it is stored: `given`, unless a value must be corrected. */
   record(given: Attempt): Attempt {
-    const attempt = storable(given);
-    if (this.#waiting.length >= this.#limits.maxWaiting) this.#dropOldest();
-    this.#waiting.push(attempt);
+    const attempt = isStorable(given) ? given : storable(given);
+    this.#rows.push(attempt);
     for (const listener of this.#listeners) listener(attempt);
-    this.#writes.wake();
     return attempt;
+  }
+
+  /** The end of a request that no model completed, after its attempts. Never waits, never throws. */
+  recordFailedRequest(request: FailedRequest): void {
+    this.#rows.push({ ...request, ...storableTexts(request), durationMs: toAmount(request.durationMs) });
   }
 
   /** Called for every attempt when it is recorded, before it is written. */
@@ -64,73 +41,91 @@ export class AttemptLog {
 
   /** Writes everything now; false when the store did not accept it. Never rejects. */
   flush(): Promise<boolean> {
-    return this.#writes.flush();
+    return this.#rows.flush();
   }
 
   /** Writes everything, then runs `read` while no write runs: `waiting` is then exactly what it does not include. */
   withWritesPaused<T>(read: () => Promise<T>): Promise<T> {
-    return this.#writes.withWritesPaused(read);
+    return this.#rows.withWritesPaused(read);
   }
 
   /** One last write; reports what is dropped. */
-  async close(): Promise<void> {
-    if (await this.#writes.close()) return;
-    this.#reportDropped(this.#waiting.length);
-    this.#waiting = [];
-  }
-
-  async #write(): Promise<void> {
-    this.#inFlight = this.#waiting.splice(0, this.#limits.batch);
-    try {
-      await this.#store.append(this.#inFlight);
-    } catch (error) {
-      // Values are storable, so a rejected batch is a defect; it must not block those behind it.
-      if (isPermanentStoreError(error)) this.#reportDropped(this.#inFlight.length);
-      else this.#waiting = [...this.#inFlight, ...this.#waiting];
-      throw error;
-    } finally {
-      this.#inFlight = [];
-    }
-  }
-
-  #dropOldest(): void {
-    const count = Math.max(Math.floor(this.#limits.maxWaiting * droppedShare), 1);
-    this.#reportDropped(this.#waiting.splice(0, count).length);
-  }
-
-  #reportDropped(count: number): void {
-    this.#deps.events.emit('gateway:attempts-dropped', { count });
+  close(): Promise<void> {
+    return this.#rows.close();
   }
 }
+
+const isAttempt = (row: Attempt | FailedRequest): row is Attempt => !('errorCode' in row);
 
 /**
  * Whether an attempt counts for the model's reliability. Limits, errors and disconnects of the caller,
  * short deadlines and calls to a former endpoint do not.
  */
-export const isReliabilityOutcome = ({ outcome, isStale }: Pick<Attempt, 'outcome' | 'isStale'>): boolean =>
-  isStale !== true && (outcome === 'success' || failureRules[outcome].countsAgainst);
+export const isReliabilityOutcome = ({
+  outcome,
+  isStale,
+  isModelsFault,
+}: Pick<Attempt, 'outcome' | 'isStale' | 'isModelsFault'>): boolean =>
+  isStale !== true &&
+  (outcome === 'success' || failureRules[outcome].countsAgainst || isModelsFault === true);
 
-/** For each attempt, whether it counts: it is about reliability and none of the others supersedes it. */
-export function countsAmong(attempts: readonly Attempt[]): readonly boolean[] {
-  const superseded = new Set(attempts.map(({ supersedes }) => supersedes));
-  return attempts.map((attempt) => isReliabilityOutcome(attempt) && !superseded.has(attempt));
+/** For each row, whether it counts: an attempt about reliability that none of the others supersedes. */
+export function countsAmong(rows: readonly (Attempt | FailedRequest)[]): readonly boolean[] {
+  const superseded = new Set(rows.map((row) => (isAttempt(row) ? row.supersedes : undefined)));
+  return rows.map((row) => isAttempt(row) && isReliabilityOutcome(row) && !superseded.has(row));
 }
 
 /* ---- values as every store accepts them: numbers come from providers and may be anything ---- */
 
 const maxInteger = 2_147_483_647;
 
+const maxCalls = 32_767;
+/** In characters; callers may send anything as the name of a model. */
+const maxNameLength = 200;
+
+const isCount = (value: number): boolean => value >= 0 && value <= maxInteger && Number.isInteger(value);
+const isAmount = (value: number): boolean => value >= 0 && value < Infinity;
+
 const toCount = (value: number): number => (value >= 0 ? Math.min(Math.trunc(value), maxInteger) : 0);
+const toAmount = (value: number): number => (isAmount(value) ? value : 0);
+
+/** Nearly always: then nothing is copied. */
+const isStorable = (attempt: Attempt): boolean =>
+  isCount(attempt.promptTokens) &&
+  isCount(attempt.completionTokens) &&
+  isCount(attempt.cacheReadTokens) &&
+  isCount(attempt.cacheWriteTokens) &&
+  (attempt.costUsd === null || isAmount(attempt.costUsd)) &&
+  isAmount(attempt.durationMs) &&
+  isAmount(attempt.waitedMs) &&
+  (attempt.firstTokenMs === null || isAmount(attempt.firstTokenMs)) &&
+  attempt.callNumber <= maxCalls &&
+  attempt.requestedModel.length <= maxNameLength &&
+  Number.isInteger(attempt.at) &&
+  !attempt.requestId.includes('\0') &&
+  !attempt.caller.includes('\0') &&
+  !attempt.requestedModel.includes('\0');
+
+const storableTexts = ({ requestId, caller, requestedModel, at }: Attempt | FailedRequest) => ({
+  requestId: requestId.replaceAll('\0', ''),
+  caller: caller.replaceAll('\0', ''),
+  requestedModel: requestedModel.slice(0, maxNameLength).replaceAll('\0', '').toWellFormed(),
+  at: Math.trunc(at),
+});
 
 function storable(attempt: Attempt): Attempt {
-  const { durationMs } = attempt;
+  const { firstTokenMs, costUsd } = attempt;
   return {
     ...attempt,
-    requestId: attempt.requestId.replaceAll('\0', ''),
-    caller: attempt.caller.replaceAll('\0', ''),
-    at: Math.trunc(attempt.at),
-    durationMs: durationMs >= 0 && durationMs < Infinity ? durationMs : 0,
+    ...storableTexts(attempt),
+    durationMs: toAmount(attempt.durationMs),
+    waitedMs: toAmount(attempt.waitedMs),
+    firstTokenMs: firstTokenMs !== null && isAmount(firstTokenMs) ? firstTokenMs : null,
     promptTokens: toCount(attempt.promptTokens),
     completionTokens: toCount(attempt.completionTokens),
+    cacheReadTokens: toCount(attempt.cacheReadTokens),
+    cacheWriteTokens: toCount(attempt.cacheWriteTokens),
+    costUsd: costUsd !== null && isAmount(costUsd) ? costUsd : null,
+    callNumber: Math.min(attempt.callNumber, maxCalls),
   };
 }

@@ -1,9 +1,10 @@
-// Which models may be called now: cooldowns, shared by all processes, and the backoff after failures of this one.
+// Which models may be called now: cooldowns, shared by all processes, the trials after them, and the backoff after failures.
 import type { Clock } from '../../core/index.ts';
 import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
 import type { Reload, WriteBehind } from '../../resilience/index.ts';
+import { failureRules } from '../errors.ts';
 import type { CooldownStore } from '../stores.ts';
-import type { Cooldown, CooldownSnapshot, Model } from '../types.ts';
+import type { Attempt, Cooldown, CooldownSnapshot, Model } from '../types.ts';
 import { allKeys } from '../types.ts';
 import type { StateDeps } from './store-access.ts';
 import { failureReporter, isPermanentStoreError, storeReload, storeWrites } from './store-access.ts';
@@ -25,6 +26,7 @@ const maxTime = Date.UTC(9999, 11, 31);
  */
 export class Cooldowns {
   readonly reload: Reload;
+  readonly trials: Trials;
   readonly #deps: CooldownsDeps;
   readonly #map = new CooldownMap();
   /** Writes by model and key, in their order. A clear comes first: it voids what is stored for the model. */
@@ -36,6 +38,7 @@ export class Cooldowns {
 
   constructor(deps: CooldownsDeps) {
     this.#deps = deps;
+    this.trials = new Trials(deps.clock, this.#map);
     this.#writes = storeWrites(deps, 'cooldowns', {
       delayMs: 0,
       waiting: () => this.#unwritten.size,
@@ -46,11 +49,7 @@ export class Cooldowns {
 
   /** The longer of the key's own cooldown and the model's; undefined when the key may be used now. */
   of(modelId: number, keyId: string): Cooldown | undefined {
-    const now = this.#deps.clock.now();
-    return longerOf(
-      ifActive(this.#map.get(modelId, keyId), now),
-      ifActive(this.#map.get(modelId, allKeys), now),
-    );
+    return this.#map.active(modelId, keyId, this.#deps.clock.now());
   }
 
   /** The active cooldowns of all keys of the model. */
@@ -156,9 +155,7 @@ export class Cooldowns {
   }
 
   async #load(): Promise<void> {
-    const now = this.#deps.clock.now();
-    this.#map.merge(await this.#deps.store.active(now));
-    this.#map.removeExpired(now);
+    this.#map.merge(await this.#deps.store.active(this.#deps.clock.now()));
   }
 }
 
@@ -167,9 +164,6 @@ export function longerOf(one: Cooldown | undefined, other: Cooldown | undefined)
   if (!one || !other) return one ?? other;
   return other.until > one.until ? other : one;
 }
-
-const ifActive = (cooldown: Cooldown | undefined, now: number): Cooldown | undefined =>
-  cooldown && cooldown.until > now ? cooldown : undefined;
 
 function notStored(cause: unknown): CoreError {
   return new CoreError(
@@ -184,7 +178,8 @@ function notStored(cause: unknown): CoreError {
 
 /**
  * Cooldowns by model and key. Two views merge by one rule: of those that are not void the longer wins. The order of
- * updates does not matter, so memory and store can merge at any time.
+ * updates does not matter, so memory and store can merge at any time. One that has ended stays until a call shows that
+ * its cause is gone: at most one per key.
  */
 export class CooldownMap {
   readonly #cooldowns = new Map<number, Map<string, Cooldown>>();
@@ -192,6 +187,14 @@ export class CooldownMap {
 
   get(modelId: number, keyId: string): Cooldown | undefined {
     return this.#cooldowns.get(modelId)?.get(keyId);
+  }
+
+  /** The longer of the key's own cooldown and the model's; undefined when neither is running. */
+  active(modelId: number, keyId: string, now: number): Cooldown | undefined {
+    const ofModel = this.#cooldowns.get(modelId);
+    if (!ofModel) return undefined;
+    const longer = longerOf(ofModel.get(keyId), ofModel.get(allKeys));
+    return longer && longer.until > now ? longer : undefined;
   }
 
   ofModel(modelId: number): readonly Cooldown[] {
@@ -226,64 +229,192 @@ export class CooldownMap {
     for (const cooldown of cooldowns) this.extend(cooldown);
   }
 
-  removeExpired(now: number): void {
-    for (const ofModel of this.#cooldowns.values())
-      for (const [keyId, { until }] of ofModel) if (until <= now) ofModel.delete(keyId);
+  remove(modelId: number, keyId: string): void {
+    this.#cooldowns.get(modelId)?.delete(keyId);
   }
 }
 
-/* ---- backoff after failures ---- */
+/* ---- half-open: the first call after a cooldown ---- */
 
-const failuresInARow = 3;
-const firstBackoffMs = 30_000;
-const maxBackoffMs = 600_000;
+/**
+ * How long others wait for a trial. A provider that still limits rejects at once: a call that takes longer was admitted,
+ * and one that hangs must not block the model.
+ */
+const trialMs = 5_000;
 
-interface BackoffEntry {
+/**
+ * When a cooldown has ended, one call goes first; until it shows that the cause is gone, other requests use other keys or
+ * models, or wait for it. Per key (after a cooldown of the model: per model) and process: n processes make n trials.
+ */
+export class Trials {
+  readonly #clock: Clock;
+  readonly #map: CooldownMap;
+  /** Until when others wait, monotonic, by model and key; present while the call is running. */
+  readonly #running = new Map<string, number>();
+
+  constructor(clock: Clock, map: CooldownMap) {
+    this.#clock = clock;
+    this.#map = map;
+  }
+
+  /** The next call is a trial, or one is running. */
+  isDue(modelId: number, keyId: string): boolean {
+    return this.#endedOf(modelId, keyId) !== undefined;
+  }
+
+  /** Others do not call it now. */
+  isRunning(modelId: number, keyId: string): boolean {
+    // Nearly always.
+    if (this.#running.size === 0) return false;
+    const ended = this.#endedOf(modelId, keyId);
+    return ended !== undefined && (this.#running.get(nameOf(ended)) ?? 0) > this.#clock.monotonic();
+  }
+
+  /** Begins a trial if one is due and none is running. The returned function ends it. */
+  begin(modelId: number, keyId: string): () => void {
+    const ended = this.#endedOf(modelId, keyId);
+    if (!ended || this.#running.has(nameOf(ended))) return () => undefined;
+    this.#running.set(nameOf(ended), this.#clock.monotonic() + trialMs);
+    return () => void this.#running.delete(nameOf(ended));
+  }
+
+  /**
+   * A call has ended, with or without a trial: no further one is due unless it failed for the cause of the cooldown. A
+   * transient failure does not count as that: the backoff handles it, and others need not wait for it to pass.
+   */
+  settle(modelId: number, keyId: string, outcome: Attempt['outcome']): void {
+    const isTransient = outcome === 'success' || failureRules[outcome].isRetried;
+    for (const scope of [keyId, allKeys]) {
+      const ended = this.#ended(modelId, scope);
+      if (ended && (isTransient || ended.cause !== outcome)) this.#map.remove(modelId, scope);
+    }
+  }
+
+  /** That of the model first: it applies to all keys. */
+  #endedOf(modelId: number, keyId: string): Cooldown | undefined {
+    return this.#ended(modelId, allKeys) ?? this.#ended(modelId, keyId);
+  }
+
+  #ended(modelId: number, keyId: string): Cooldown | undefined {
+    const known = this.#map.get(modelId, keyId);
+    return known && known.until <= this.#clock.now() ? known : undefined;
+  }
+}
+
+const nameOf = ({ modelId, keyId }: Cooldown): string => `${modelId} ${keyId}`;
+
+/* ---- failures in a row ---- */
+
+interface EscalationRule {
+  /** Failures in a row before the first pause. */
+  readonly after: number;
+  /** The pauses after the first failures that count, in milliseconds; the last is repeated. */
+  readonly pausesMs: readonly number[];
+}
+
+interface EscalationEntry {
   failures: number;
-  backoffMs: number;
-  /** Monotonic; in the past when it is over. */
+  /** Monotonic; in the past when the pause is over. */
   until: number;
 }
 
 /**
- * Models that keep failing are tried last for a while. Three requests in a row that end in a transient failure start a
- * backoff of 30 s; each failure after it starts another one, twice as long, up to 10 minutes; a success resets it.
- * Failures during a backoff do not count: a hundred requests that fail together are one piece of evidence. Models are
- * never excluded by it, and it does not survive a restart.
+ * Pauses that grow while something keeps failing, by model and key. A success ends the row. Failures during a pause do
+ * not count: a hundred requests that fail together are one piece of evidence. In memory, per process.
+ */
+class Escalation {
+  readonly #clock: Clock;
+  readonly #rule: EscalationRule;
+  readonly #entries = new Map<number, Map<string, EscalationEntry>>();
+
+  constructor(clock: Clock, rule: EscalationRule) {
+    this.#clock = clock;
+    this.#rule = rule;
+  }
+
+  /** The length of the pause that has begun or is running; 0: none yet. */
+  failed(modelId: number, keyId = allKeys): number {
+    const now = this.#clock.monotonic();
+    const ofModel = this.#entries.get(modelId) ?? new Map<string, EscalationEntry>();
+    const entry = ofModel.get(keyId) ?? { failures: 0, until: now };
+    if (entry.until <= now) entry.until = now + this.#pauseMs(++entry.failures);
+    this.#entries.set(modelId, ofModel.set(keyId, entry));
+    return this.#pauseMs(entry.failures);
+  }
+
+  /** Milliseconds until its pause is over; 0 without one. */
+  remainingMs(modelId: number): number {
+    const until = this.#entries.get(modelId)?.get(allKeys)?.until ?? 0;
+    return Math.max(0, until - this.#clock.monotonic());
+  }
+
+  /** Without a key: all keys of the model. */
+  reset(modelId: number, keyId?: string): void {
+    if (keyId === undefined) this.#entries.delete(modelId);
+    else this.#entries.get(modelId)?.delete(keyId);
+  }
+
+  #pauseMs(failures: number): number {
+    const { after, pausesMs } = this.#rule;
+    return failures < after ? 0 : (pausesMs[failures - after] ?? pausesMs.at(-1) ?? 0);
+  }
+}
+
+const secondsMs = (...seconds: readonly number[]): readonly number[] => seconds.map((each) => each * 1_000);
+
+const transientRule: EscalationRule = { after: 3, pausesMs: secondsMs(30, 60, 120, 240, 480, 600) };
+const rejectionRule: EscalationRule = { after: 3, pausesMs: secondsMs(60, 600, 3_600) };
+
+/**
+ * What failures in a row lead to; a success starts over, and so does a restart.
+ * - Three requests in a row that end in a transient failure: the model is tried last for 30 s, after each further one
+ *   twice as long, up to 10 minutes. It is never excluded by that.
+ * - Three requests in a row that it rejects and another model completes: a cooldown of 1 minute, then of 10, then of an
+ *   hour.
+ * - Rate limits of a key in a row without a retry hint: the cooldowns of the settings.
  */
 export class FailureBackoff {
   readonly #clock: Clock;
-  readonly #entries = new Map<number, BackoffEntry>();
+  readonly #transient: Escalation;
+  readonly #rejections: Escalation;
+  readonly #rateLimits: Escalation;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, rateLimitPausesMs: readonly number[]) {
     this.#clock = clock;
+    this.#rateLimits = new Escalation(clock, { after: 1, pausesMs: rateLimitPausesMs });
+    this.#transient = new Escalation(clock, transientRule);
+    this.#rejections = new Escalation(clock, rejectionRule);
   }
 
   isBackedOff(modelId: number): boolean {
-    const entry = this.#entries.get(modelId);
-    return entry !== undefined && entry.until > this.#clock.monotonic();
+    return this.#transient.remainingMs(modelId) > 0;
   }
 
   /** Epoch milliseconds at which the backoff ends; null without one. */
   until(modelId: number): number | null {
-    const leftMs = (this.#entries.get(modelId)?.until ?? 0) - this.#clock.monotonic();
+    const leftMs = this.#transient.remainingMs(modelId);
     return leftMs > 0 ? this.#clock.now() + leftMs : null;
   }
 
   /** Counts a request that ended in a transient failure of the model. */
   failed(modelId: number): void {
-    const now = this.#clock.monotonic();
-    const entry = this.#entries.get(modelId) ?? { failures: 0, backoffMs: firstBackoffMs, until: now };
-    if (entry.until > now) return;
-    entry.failures++;
-    if (entry.failures >= failuresInARow) {
-      entry.until = now + entry.backoffMs;
-      entry.backoffMs = Math.min(maxBackoffMs, entry.backoffMs * 2);
-    }
-    this.#entries.set(modelId, entry);
+    this.#transient.failed(modelId);
   }
 
-  succeeded(modelId: number): void {
-    this.#entries.delete(modelId);
+  /** Counts a request that the model rejected and another completed. Returns the cooldown in milliseconds; 0: none. */
+  rejected(modelId: number): number {
+    return this.#rejections.failed(modelId);
+  }
+
+  /** Counts a rate limit without a retry hint. Returns the cooldown in milliseconds. */
+  rateLimited(modelId: number, keyId: string): number {
+    return this.#rateLimits.failed(modelId, keyId);
+  }
+
+  /** Without a key: resets all of the model, when an operator clears it or it has another endpoint. */
+  succeeded(modelId: number, keyId?: string): void {
+    this.#transient.reset(modelId);
+    this.#rejections.reset(modelId);
+    this.#rateLimits.reset(modelId, keyId);
   }
 }

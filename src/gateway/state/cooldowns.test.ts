@@ -65,6 +65,38 @@ describe('Cooldowns', () => {
     );
   });
 
+  it('is followed by one trial in every process, until a call shows that its cause is gone', async () => {
+    const { one, cooldowns, clock } = await setUp();
+    const other = cooldowns();
+    await other.reload.start();
+    await one.extendDurably(exampleCooldown({ until: moment(1_000) }));
+    await other.reload.refresh();
+    await clock.advance(1_000);
+    await other.reload.refresh();
+    for (const { trials } of [one, other]) {
+      expect([trials.isDue(1, 'k1'), trials.isDue(1, 'k2'), trials.isRunning(1, 'k1')]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+      const end = trials.begin(1, 'k1');
+      expect(trials.isRunning(1, 'k1')).toBe(true);
+      end();
+      trials.settle(1, 'k1', 'rate-limit');
+      expect([trials.isDue(1, 'k1'), trials.isRunning(1, 'k1')]).toEqual([true, false]);
+      trials.settle(1, 'k1', 'success');
+      expect(trials.isDue(1, 'k1')).toBe(false);
+    }
+  });
+
+  it('needs no trial after an operator has cleared it', async () => {
+    const { one, clock } = await setUp();
+    await one.extendDurably(exampleCooldown({ until: moment(1_000) }));
+    await clock.advance(1_000);
+    await one.clear(1);
+    expect(one.trials.isDue(1, 'k1')).toBe(false);
+  });
+
   it('is written at once and restored after a restart', async () => {
     const { one, cooldowns } = await setUp();
     await one.extendDurably(exampleCooldown({ reason: 'because' }));

@@ -5,7 +5,7 @@ import { FailureBackoff } from './availability.ts';
 
 function backoffWorld() {
   const clock = new VirtualClock();
-  const backoff = new FailureBackoff(clock);
+  const backoff = new FailureBackoff(clock, []);
   const fail = (times: number) => Array.from({ length: times }).forEach(() => backoff.failed(1));
   const backoffMs = () => (backoff.until(1) ?? clock.now()) - clock.now();
   return { clock, backoff, fail, backoffMs };

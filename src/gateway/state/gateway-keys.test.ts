@@ -6,15 +6,15 @@ import { moment } from '../../../test/support/gateway/examples.ts';
 import { GatewayKeys } from './gateway-keys.ts';
 import { stateWorld } from '../../../test/support/gateway/state-world.ts';
 
-const plain = { name: 'ci', expiresAt: null, dailyTokenCap: null };
+const plain = { name: 'ci', expiresAt: null };
 
 describe('GatewayKeys', () => {
   it('creates a key that is shown once and stored as a hash', async () => {
     const { open, memory } = stateWorld();
     const { keys } = await open();
-    const { key, record } = await keys.create({ ...plain, dailyTokenCap: 5 });
+    const { key, record } = await keys.create({ ...plain, tokensPerDay: 5 });
     expect(key).toMatch(/^hwk_[\w-]{43}$/);
-    expect(record).toMatchObject({ name: 'ci', prefix: key.slice(0, 10), dailyTokenCap: 5, revokedAt: null });
+    expect(record).toMatchObject({ name: 'ci', prefix: key.slice(0, 10), tokensPerDay: 5, revokedAt: null });
     expect(keys.check(key)).toEqual({ kind: 'valid', key: record });
     expect(keys.list()).toEqual([record]);
     expect(JSON.stringify([await memory.keys.list(), record])).not.toContain(key.slice(10));
@@ -69,6 +69,7 @@ describe('GatewayKeys', () => {
         return found;
       },
       revoke: (id, at) => memory.keys.revoke(id, at),
+      setLimits: (id, limits) => memory.keys.setLimits(id, limits),
     };
     const ids = seededIds(seededRandom(1), () => clock.now());
     const keys = new GatewayKeys({ ...parts, store, ids });

@@ -4,7 +4,7 @@ import { AccessKeyKind, KeyRegistry } from '../../core/index.ts';
 import type { Reload, WriteBehind } from '../../resilience/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { GatewayKeyStore, GatewayStores, UsageStore } from '../stores.ts';
-import type { Attempt, GatewayKey, Usage } from '../types.ts';
+import type { Attempt, GatewayKey, KeyLimits, Usage } from '../types.ts';
 import type { StateDeps } from './store-access.ts';
 import { isPermanentStoreError, storeReload, storeWrites, withStoreTimeout } from './store-access.ts';
 
@@ -15,10 +15,10 @@ export interface GatewayKeysDeps extends StateDeps {
   readonly ids: IdSource;
 }
 
-export interface NewGatewayKey {
+/** Limits that are not given are unlimited. */
+export interface NewGatewayKey extends Partial<KeyLimits> {
   readonly name: string;
   readonly expiresAt: Date | null;
-  readonly dailyTokenCap: number | null;
 }
 
 /** How every gateway key begins; no other credential is looked up among them. */
@@ -47,7 +47,9 @@ export class GatewayKeys {
       createdAt: new Date(clock.now()),
       expiresAt: given.expiresAt,
       revokedAt: null,
-      dailyTokenCap: given.dailyTokenCap,
+      requestsPerMinute: given.requestsPerMinute ?? null,
+      tokensPerDay: given.tokensPerDay ?? null,
+      usdPerDay: given.usdPerDay ?? null,
     };
     await withStoreTimeout(clock, store.add({ ...record, hash }));
     this.#registry.add(hash, record);
@@ -72,13 +74,26 @@ export class GatewayKeys {
   async revoke(id: string): Promise<GatewayKey> {
     const { store, clock } = this.#deps;
     const revoked = await withStoreTimeout(clock, store.revoke(id, new Date(clock.now())));
-    if (!revoked)
-      throw new GatewayError(
-        'GATEWAY_KEY_NOT_FOUND',
-        `There is no gateway key with the id ${id}. "headworks keys list" shows all.`,
-      );
+    if (!revoked) throw keyNotFound(id);
     this.#registry.replace(revoked);
     return revoked;
+  }
+
+  /** Those that are not given stay as they are. Fails with GATEWAY_KEY_NOT_FOUND or STATE_UNAVAILABLE. */
+  async setLimits(id: string, given: Partial<KeyLimits>): Promise<GatewayKey> {
+    const { store, clock } = this.#deps;
+    const known = this.byId(id);
+    if (!known) throw keyNotFound(id);
+    const limitOf = (name: keyof KeyLimits) => (given[name] === undefined ? known[name] : given[name]);
+    const limits: KeyLimits = {
+      requestsPerMinute: limitOf('requestsPerMinute'),
+      tokensPerDay: limitOf('tokensPerDay'),
+      usdPerDay: limitOf('usdPerDay'),
+    };
+    const changed = await withStoreTimeout(clock, store.setLimits(id, limits));
+    if (!changed) throw keyNotFound(id);
+    this.#registry.replace(changed);
+    return changed;
   }
 
   /** Keys are never deleted, so known ones stay. */
@@ -87,24 +102,24 @@ export class GatewayKeys {
   }
 }
 
+const keyNotFound = (id: string): GatewayError =>
+  new GatewayError(
+    'GATEWAY_KEY_NOT_FOUND',
+    `There is no gateway key with the id ${id}. "headworks keys list" shows all.`,
+  );
+
 /** What operators do with gateway keys. */
 export const createKeyService = (keys: GatewayKeys, usage: UsageTracker) => ({
   create: (input: NewGatewayKey) => keys.create(input),
-  list: async () => keys.list().map((key) => ({ ...key, tokensToday: usage.usedToday(callerOfKey(key.id)) })),
+  list: async () =>
+    keys.list().map((key) => {
+      const { tokens, usd } = usage.usedToday(callerOfKey(key.id));
+      return { ...key, tokensToday: tokens, usdToday: usd };
+    }),
   revoke: (id: string) => keys.revoke(id),
+  setLimits: (id: string, limits: Partial<KeyLimits>) => keys.setLimits(id, limits),
   usage: (filter: Parameters<UsageTracker['list']>[0]) => usage.list(filter),
 });
-
-/** Fails with GATEWAY_TOKEN_CAP_EXCEEDED when the caller is a key that has used its tokens of today. */
-export function checkTokenCap(keys: GatewayKeys, usage: UsageTracker, caller: string, now: number): void {
-  const key = caller.startsWith('key:') ? keys.byId(caller.slice(4)) : undefined;
-  if (!key || !usage.isOverCap(key)) return;
-  throw new GatewayError(
-    'GATEWAY_TOKEN_CAP_EXCEEDED',
-    `The key "${key.name}" has used its ${key.dailyTokenCap} daily tokens; it works again after midnight UTC.`,
-    { isRetryable: true, retryAfterMs: dayMs - (now % dayMs) },
-  );
-}
 
 /* ---- usage ---- */
 
@@ -118,16 +133,22 @@ export const callerOfKey = (id: string): string => `key:${id}`;
 
 type MutableUsage = { -readonly [Field in keyof Usage]: Usage[Field] };
 
-/** Tokens per caller, model and day (UTC): counted in memory at once, written behind, merged with other processes'. */
+export interface UsedToday {
+  readonly tokens: number;
+  /** Of the calls whose cost is known. */
+  readonly usd: number;
+}
+
+/** Requests, tokens and cost per caller, model and day (UTC): counted in memory at once, written behind, merged with other processes'. */
 export class UsageTracker {
   readonly reload: Reload;
   readonly #deps: StateDeps & { readonly store: UsageStore };
   readonly #writes: WriteBehind;
   /** Rows that are not stored yet, by day, model and caller. */
   readonly #unwritten = new Map<string, MutableUsage>();
-  /** Tokens of `today` by caller: stored, and not stored yet. */
-  #stored = new Map<string, number>();
-  #own = new Map<string, number>();
+  /** What `today` has used, by caller: stored, and not stored yet. */
+  #stored: Totals = new Map();
+  #own: Totals = new Map();
   #today: number;
   /** As text; formatted once a day, not once a request. */
   #todayText: string;
@@ -147,26 +168,34 @@ export class UsageTracker {
   }
 
   /** Counts the cost of an attempt on the day it started. Failures without cost are not counted. */
-  count({ caller, modelId, at, outcome, promptTokens, completionTokens }: Attempt): void {
+  count({ caller, modelId, at, outcome, promptTokens, completionTokens, costUsd }: Attempt): void {
     const tokens = promptTokens + completionTokens;
     if (outcome !== 'success' && tokens === 0) return;
     this.#checkDay();
     const isToday = dayNumber(at) === this.#today;
-    if (isToday) add(this.#own, caller, tokens);
+    if (isToday) add(this.#own, caller, tokens, costUsd ?? 0);
     const day = isToday ? this.#todayText : dayOf(at);
-    this.#addRow({ day, caller, modelId, requests: 1, promptTokens, completionTokens });
+    const unpricedRequests = costUsd === null ? 1 : 0;
+    this.#addRow({
+      day,
+      caller,
+      modelId,
+      requests: 1,
+      promptTokens,
+      completionTokens,
+      costUsd,
+      unpricedRequests,
+    });
     this.#writes.wake();
   }
 
-  /** Tokens since midnight UTC of all processes; those of others arrive with a delay. */
-  usedToday(caller: string): number {
+  /** Since midnight UTC, by all processes; what others used arrives with a delay, calls in flight at their end. */
+  usedToday(caller: string): UsedToday {
     this.#checkDay();
-    return (this.#stored.get(caller) ?? 0) + (this.#own.get(caller) ?? 0);
-  }
-
-  /** Whether the key has used its tokens of today. Requests in flight are not counted yet. */
-  isOverCap({ id, dailyTokenCap }: Pick<GatewayKey, 'id' | 'dailyTokenCap'>): boolean {
-    return dailyTokenCap !== null && this.usedToday(callerOfKey(id)) >= dailyTokenCap;
+    const stored = this.#stored.get(caller);
+    const own = this.#own.get(caller);
+    if (!stored || !own) return stored ?? own ?? nothing;
+    return { tokens: stored.tokens + own.tokens, usd: stored.usd + own.usd };
   }
 
   /** Stored rows, with everything this process counted. Fails with STATE_UNAVAILABLE. */
@@ -191,6 +220,8 @@ export class UsageTracker {
     known.requests += row.requests;
     known.promptTokens += row.promptTokens;
     known.completionTokens += row.completionTokens;
+    known.costUsd = sumOfKnown(known.costUsd, row.costUsd);
+    known.unpricedRequests += row.unpricedRequests;
   }
 
   async #write(): Promise<void> {
@@ -202,10 +233,11 @@ export class UsageTracker {
       if (!isPermanentStoreError(error)) for (const row of rows) this.#addRow(row);
       throw error;
     }
-    for (const { day, caller, promptTokens, completionTokens } of rows) {
+    for (const { day, caller, promptTokens, completionTokens, costUsd } of rows) {
       if (day !== this.#todayText) continue;
-      add(this.#own, caller, -(promptTokens + completionTokens));
-      add(this.#stored, caller, promptTokens + completionTokens);
+      const tokens = promptTokens + completionTokens;
+      add(this.#own, caller, -tokens, -(costUsd ?? 0));
+      add(this.#stored, caller, tokens, costUsd ?? 0);
     }
   }
 
@@ -216,8 +248,9 @@ export class UsageTracker {
       this.#checkDay();
       if (day !== this.#today) return;
       this.#stored = new Map();
-      for (const { day: rowDay, caller, promptTokens, completionTokens } of rows)
-        if (rowDay === dayOf(day * dayMs)) add(this.#stored, caller, promptTokens + completionTokens);
+      for (const { day: rowDay, caller, promptTokens, completionTokens, costUsd } of rows)
+        if (rowDay === dayOf(day * dayMs))
+          add(this.#stored, caller, promptTokens + completionTokens, costUsd ?? 0);
     });
   }
 
@@ -233,27 +266,85 @@ export class UsageTracker {
 
 const dayNumber = (atMs: number): number => Math.floor(atMs / dayMs);
 
-function add(totals: Map<string, number>, caller: string, tokens: number): void {
-  totals.set(caller, (totals.get(caller) ?? 0) + tokens);
+type Totals = Map<string, { tokens: number; usd: number }>;
+
+const nothing: UsedToday = { tokens: 0, usd: 0 };
+
+function add(totals: Totals, caller: string, tokens: number, usd: number): void {
+  const known = totals.get(caller);
+  if (!known) {
+    totals.set(caller, { tokens, usd });
+    return;
+  }
+  known.tokens += tokens;
+  // What was added is subtracted when it is stored; the sum of both must not leave a rest below zero.
+  known.usd = Math.max(0, known.usd + usd);
 }
+
+/** Null when neither is known. */
+const sumOfKnown = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : a + b;
+
+/** Sums over all days and models, in the order of the callers' first rows. */
+export function usageTotals(rows: readonly Usage[]): readonly Omit<Usage, 'day' | 'modelId'>[] {
+  const totals = new Map<string, Omit<Usage, 'day' | 'modelId'>>();
+  for (const { day: _day, modelId: _modelId, ...row } of rows) {
+    const known = totals.get(row.caller);
+    totals.set(row.caller, known ? sumOf(known, row) : row);
+  }
+  return [...totals.values()];
+}
+
+const sumOf = (a: Omit<Usage, 'day' | 'modelId'>, b: Omit<Usage, 'day' | 'modelId'>) => ({
+  caller: a.caller,
+  requests: a.requests + b.requests,
+  promptTokens: a.promptTokens + b.promptTokens,
+  completionTokens: a.completionTokens + b.completionTokens,
+  costUsd: sumOfKnown(a.costUsd, b.costUsd),
+  unpricedRequests: a.unpricedRequests + b.unpricedRequests,
+});
 
 /* ---- retention ---- */
 
 /** In the shape of the retention rules of operations. */
 export function retentionRules(
-  { attempts, usage }: GatewayStores,
-  days: { readonly attemptsDays: number; readonly usageDays: number },
+  { attempts, contents, usage, responses, discoveries }: GatewayStores,
+  days: {
+    readonly attemptsDays: number;
+    readonly requestContentDays: number;
+    readonly usageDays: number;
+    readonly responsesDays: number;
+    readonly discoveriesDays: number;
+  },
 ) {
   return [
     {
       kind: 'gateway-attempts',
-      describe: 'calls to AI models',
+      describe: 'calls to AI models and the log of requests',
       keepDays: days.attemptsDays,
       purge: (before: Date, limit: number) => attempts.purge(before, limit),
     },
     {
+      kind: 'gateway-request-contents',
+      describe: 'bodies of logged requests',
+      keepDays: days.requestContentDays,
+      purge: (before: Date, limit: number) => contents.purge(before, limit),
+    },
+    {
+      kind: 'gateway-responses',
+      describe: 'responses kept for previous_response_id',
+      keepDays: days.responsesDays,
+      purge: (before: Date, limit: number) => responses.purge(before, limit),
+    },
+    {
+      kind: 'gateway-discoveries',
+      describe: "readings of providers' lists of models",
+      keepDays: days.discoveriesDays,
+      purge: (before: Date, limit: number) => discoveries.purge(before, limit),
+    },
+    {
       kind: 'gateway-usage',
-      describe: 'daily token usage',
+      describe: 'daily usage of models',
       keepDays: days.usageDays,
       purge: (before: Date, limit: number) => usage.purge(dayOf(before.getTime()), limit),
     },

@@ -4,6 +4,7 @@ import {
   exampleAttempt,
   exampleCooldown,
   exampleModel,
+  exampleUsage,
   modelNamed,
   moment,
 } from '../../../test/support/gateway/examples.ts';
@@ -45,7 +46,7 @@ describe('GatewayState', () => {
     });
     const other = await world.open({ builtIn });
     await other.cooldowns.extendDurably(exampleCooldown());
-    const { key } = await other.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+    const { key } = await other.keys.create({ name: 'x', expiresAt: null });
     await world.clock.advance(15_000);
     expect(state.cooldowns.of(1, 'k1')).toBeDefined();
     expect(state.keys.check(key)?.kind).toBe('valid');
@@ -72,7 +73,7 @@ describe('GatewayState', () => {
   it('continues from memory while the store is unavailable and catches up afterwards', async () => {
     const world = stateWorld();
     const state = await world.open({ builtIn });
-    const { key } = await state.keys.create({ name: 'x', expiresAt: null, dailyTokenCap: null });
+    const { key } = await state.keys.create({ name: 'x', expiresAt: null });
     world.goAway();
     state.cooldowns.extend(exampleCooldown({ until: moment(3_600_000) }));
     for (let index = 0; index < 5; index += 1)
@@ -101,7 +102,7 @@ describe('GatewayState', () => {
     const restarted = await world.open({ builtIn });
     expect(restarted.cooldowns.of(1, 'k1')).toBeDefined();
     expect(restarted.scores.of(1).recent.requests).toBe(5);
-    expect(restarted.usage.usedToday('admin')).toBe(75);
+    expect(restarted.usage.usedToday('admin').tokens).toBe(75);
   });
 
   it('fails to start without its store and leaves no timers', async () => {
@@ -128,16 +129,26 @@ describe('retentionRules', () => {
   it('deletes old attempts and usage', async () => {
     const { memory } = stateWorld();
     await memory.attempts.append([exampleAttempt()]);
-    await memory.usage.add([
-      { day: '2026-03-01', caller: 'a', modelId: 1, requests: 1, promptTokens: 1, completionTokens: 1 },
+    await memory.usage.add([exampleUsage()]);
+    await memory.contents.append([
+      { requestId: 'r1', at: new Date(moment(0)), request: 'x', response: null },
     ]);
-    const rules = retentionRules(memory, { attemptsDays: 90, usageDays: 400 });
+    const rules = retentionRules(memory, {
+      attemptsDays: 90,
+      requestContentDays: 7,
+      responsesDays: 30,
+      discoveriesDays: 365,
+      usageDays: 400,
+    });
     expect(rules.map(({ kind, keepDays }) => [kind, keepDays])).toEqual([
       ['gateway-attempts', 90],
+      ['gateway-request-contents', 7],
+      ['gateway-responses', 30],
+      ['gateway-discoveries', 365],
       ['gateway-usage', 400],
     ]);
     const purge = (before: Date) => Promise.all(rules.map((rule) => rule.purge(before, 10)));
-    expect(await purge(new Date(moment(0)))).toEqual([0, 0]);
-    expect(await purge(new Date(moment(24 * 3_600_000)))).toEqual([1, 1]);
+    expect(await purge(new Date(moment(0)))).toEqual([0, 0, 0, 0, 0]);
+    expect(await purge(new Date(moment(24 * 3_600_000)))).toEqual([1, 1, 0, 0, 1]);
   });
 });

@@ -2,14 +2,15 @@
 import type { IdSource } from '../../core/index.ts';
 import { every } from '../../core/index.ts';
 import { ModelRegistry } from '../models/model-registry.ts';
+import type { ProviderDefinition } from '../models/provider-definition.ts';
 import type { GatewayStores, GatewayTopic } from '../stores.ts';
 import type { ModelDefinition } from '../types.ts';
-import type { AttemptLogLimits } from './attempt-log.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { Cooldowns } from './availability.ts';
 import { GatewayKeys, UsageTracker } from './gateway-keys.ts';
 import type { ModelHealthDeps } from './model-health.ts';
 import { ModelHealth } from './model-health.ts';
+import type { RowLogLimits } from './row-log.ts';
 import { Scores } from './scores.ts';
 import type { StateDeps } from './store-access.ts';
 
@@ -18,8 +19,9 @@ export interface GatewayStateDeps extends StateDeps {
   readonly ids: IdSource;
   readonly builtIn: readonly ModelDefinition[];
   readonly configured: readonly ModelDefinition[];
+  readonly providers: readonly ProviderDefinition[];
   readonly windowDays: number;
-  readonly limits?: Partial<AttemptLogLimits>;
+  readonly limits?: Partial<RowLogLimits>;
   readonly onHealthChange?: ModelHealthDeps['onChange'];
 }
 
@@ -42,10 +44,10 @@ export class GatewayState {
   #stopPolling: (() => void)[] = [];
 
   private constructor(given: GatewayStateDeps) {
-    const { stores, builtIn, configured, ids, windowDays, limits, clock, random, events } = given;
+    const { stores, builtIn, configured, providers, ids, windowDays, limits, clock, random, events } = given;
     const deps: StateDeps = { clock, random, events };
     this.#deps = given;
-    this.models = new ModelRegistry({ ...deps, store: stores.models, builtIn, configured });
+    this.models = new ModelRegistry({ ...deps, store: stores.models, builtIn, configured, providers });
     this.cooldowns = new Cooldowns({ ...deps, store: stores.cooldowns, models: this.models });
     this.attempts = new AttemptLog(deps, stores.attempts, limits);
     this.scores = new Scores({ ...deps, store: stores.attempts, attempts: this.attempts, windowDays });

@@ -7,6 +7,7 @@ import { failureRules } from '../errors.ts';
 import type { AttemptStore } from '../stores.ts';
 import type { Attempt, Model, OutcomeStats } from '../types.ts';
 import type { AttemptLog } from './attempt-log.ts';
+import { isReliabilityOutcome } from './attempt-log.ts';
 import type { Cooldowns } from './availability.ts';
 import type { Sums, SumsByModel } from './scores.ts';
 import { addAttempt, byModel, statsOf, sumOf, sumsOf } from './scores.ts';
@@ -148,7 +149,7 @@ function isFailing(calls: readonly Call[]): boolean {
 /** Outcomes after which a caller may only have been impatient. */
 const impatient: readonly Attempt['outcome'][] = ['canceled', 'deadline-too-short'];
 
-/** The outcomes that say whether a model works; stores select by them. */
+/** The outcomes that say whether a model works; stores select by them, and what counts for reliability. */
 export const evidence = {
   outcomes: [
     'success',
@@ -165,7 +166,7 @@ export const evidence = {
 export function isEvidence(attempt: Attempt, isLocal: boolean): boolean {
   const { outcome, durationMs, completionTokens, isStale } = attempt;
   if (isStale === true) return false;
-  if (evidence.outcomes.includes(outcome)) return true;
+  if (isReliabilityOutcome(attempt)) return true;
   if (impatient.includes(outcome)) return durationMs >= hangingMs && completionTokens === 0;
   return isLocal && evidence.local.includes(outcome);
 }

@@ -28,6 +28,8 @@ const slow = (store: AttemptStore, clock: Clock): AttemptStore => ({
   list: (filter) => store.list(filter),
   lastCalls: (range) => store.lastCalls(range),
   history: (range) => store.history(range),
+  requests: (filter) => store.requests(filter),
+  request: (id) => store.request(id),
   purge: (before, limit) => store.purge(before, limit),
 });
 
@@ -40,8 +42,25 @@ describe('Scores', () => {
   it('counts an attempt at once, before it is written', async () => {
     const { scores, attempts } = await stateWorld().open();
     attempts.record(exampleAttempt({ durationMs: 2_000 }));
-    expect(scores.of(1).recent).toEqual({ requests: 1, successes: 1, averageSeconds: 2 });
+    expect(scores.of(1).recent).toEqual({
+      requests: 1,
+      successes: 1,
+      averageSeconds: 2,
+      typicalSeconds: 2,
+    });
     expect(scores.of(1)).toBe(scores.of(1));
+  });
+
+  it('is not lowered by long responses', async () => {
+    const { scores, attempts } = await stateWorld().open();
+    const of = (modelId: number, change: Partial<Attempt>) =>
+      ['a', 'b', 'c'].forEach((requestId) =>
+        attempts.record(exampleAttempt({ modelId, requestId: `${modelId} ${requestId}`, ...change })),
+      );
+    of(1, { durationMs: 2_300, firstTokenMs: 300, completionTokens: 200 });
+    of(2, { durationMs: 40_300, firstTokenMs: 300, completionTokens: 4_000 });
+    expect(scores.of(2).effectiveScore).toBeCloseTo(scores.of(1).effectiveScore, 9);
+    expect(scores.of(2).longTerm.averageSeconds).toBeCloseTo(40.3);
   });
 
   it('does not count a call to a former endpoint, but its cost', async () => {
@@ -50,7 +69,7 @@ describe('Scores', () => {
     for (const change of [{}, { outcome: 'network', durationMs: Number.NaN }] as const)
       attempts.record(exampleAttempt({ requestId: 'other', isStale: true, ...change }));
     expect(scores.of(1).recent.requests).toBe(0);
-    expect(usage.usedToday('admin')).toBe(30);
+    expect(usage.usedToday('admin').tokens).toBe(30);
   });
 
   it('restores the history after a restart, with the window separate', async () => {

@@ -4,7 +4,7 @@
 // old attempts are read once an hour and only the recent ones every time.
 import type { Reload } from '../../resilience/index.ts';
 import type { AttemptStore } from '../stores.ts';
-import type { Attempt, ModelStats, OutcomeStats, Score } from '../types.ts';
+import type { Attempt, ModelStats, OutcomeStats, Score, ScoredStats } from '../types.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import { isReliabilityOutcome } from './attempt-log.ts';
 import type { StateDeps } from './store-access.ts';
@@ -123,24 +123,27 @@ export class Scores {
 export interface Sums {
   readonly requests: number;
   readonly successes: number;
-  /** Total duration of successes. */
+  /** Total duration of successes, and what `typicalMs` is of it. */
   readonly seconds: number;
+  readonly typicalSeconds: number;
 }
 
 export type SumsByModel = ReadonlyMap<number, Sums>;
 
-const noSums: Sums = { requests: 0, successes: 0, seconds: 0 };
+const noSums: Sums = { requests: 0, successes: 0, seconds: 0, typicalSeconds: 0 };
 
 const addSums = (a: Sums, b: Sums): Sums => ({
   requests: a.requests + b.requests,
   successes: a.successes + b.successes,
   seconds: a.seconds + b.seconds,
+  typicalSeconds: a.typicalSeconds + b.typicalSeconds,
 });
 
-export const statsOf = ({ requests, successes, seconds }: Sums): OutcomeStats => ({
+export const statsOf = ({ requests, successes, seconds, typicalSeconds }: Sums): ScoredStats => ({
   requests,
   successes,
   averageSeconds: successes === 0 ? 0 : seconds / successes,
+  typicalSeconds: successes === 0 ? 0 : typicalSeconds / successes,
 });
 
 export const sumOf = (modelId: number, one: SumsByModel, other: SumsByModel): Sums =>
@@ -148,9 +151,14 @@ export const sumOf = (modelId: number, one: SumsByModel, other: SumsByModel): Su
 
 export const byModel = (stats: readonly ModelStats[]): SumsByModel =>
   new Map(
-    stats.map(({ modelId, requests, successes, averageSeconds }) => [
+    stats.map(({ modelId, requests, successes, averageSeconds, typicalSeconds }) => [
       modelId,
-      { requests, successes, seconds: averageSeconds * successes },
+      {
+        requests,
+        successes,
+        seconds: averageSeconds * successes,
+        typicalSeconds: typicalSeconds * successes,
+      },
     ]),
   );
 
@@ -169,6 +177,7 @@ export function addAttempt(sums: Map<number, Sums>, attempt: Attempt): void {
     requests: supersedes ? 0 : 1,
     successes: isSuccess ? 1 : 0,
     seconds: isSuccess ? durationMs / 1_000 : 0,
+    typicalSeconds: isSuccess ? typicalMs(attempt) / 1_000 : 0,
   };
   sums.set(modelId, addSums(sums.get(modelId) ?? noSums, own));
 }
@@ -179,6 +188,8 @@ export function addAttempt(sums: Map<number, Sums>, attempt: Attempt): void {
 export const priorScore = 0.5;
 const successWeight = 0.6;
 const speedWeight = 0.4;
+/** The length of a typical response; stores compute averages with it. */
+export const typicalTokens = 200;
 /** A response this slow earns nothing for speed. */
 const slowSeconds = 10;
 /** Fewer recent requests are not representative. */
@@ -187,16 +198,30 @@ const minRecentRequests = 3;
 export const successRate = ({ requests, successes }: OutcomeStats): number =>
   requests === 0 ? 0 : successes / requests;
 
+/**
+ * The time of the attempt for up to `typicalTokens`: until its first token, then for as many at its speed. Without it a
+ * model would look slow because its responses are long.
+ */
+export function typicalMs({
+  durationMs,
+  firstTokenMs,
+  completionTokens,
+}: Pick<Attempt, 'durationMs' | 'firstTokenMs' | 'completionTokens'>): number {
+  const firstMs = firstTokenMs ?? 0;
+  const share = Math.min(1, typicalTokens / Math.max(1, completionTokens));
+  return firstMs + Math.max(0, durationMs - firstMs) * share;
+}
+
 /** 0 to 1; the prior without history, 0 when nothing succeeded. */
-export function reliability(stats: OutcomeStats): number {
+export function reliability(stats: ScoredStats): number {
   if (stats.requests === 0) return priorScore;
   if (stats.successes === 0) return 0;
   return (
-    successWeight * successRate(stats) + speedWeight * Math.max(0, 1 - stats.averageSeconds / slowSeconds)
+    successWeight * successRate(stats) + speedWeight * Math.max(0, 1 - stats.typicalSeconds / slowSeconds)
   );
 }
 
-export function scoreOf(longTerm: OutcomeStats, recent: OutcomeStats, windowDays: number): Score {
+export function scoreOf(longTerm: ScoredStats, recent: ScoredStats, windowDays: number): Score {
   const isRecentEnough = recent.requests >= minRecentRequests;
   return {
     longTerm,
@@ -220,21 +245,22 @@ function decisionReason(longTerm: OutcomeStats, recent: OutcomeStats, windowDays
 /** The formulas with a model's numbers, one sentence each. */
 export function explainScore({ longTerm, recent, windowDays, ...score }: Score): readonly string[] {
   return [
-    `A request counts once, by its last outcome; rate limits, invalid requests, canceled requests and short deadlines do not count.`,
+    `A request counts once, by its last outcome; rate limits, requests that no model accepts, canceled requests and short deadlines do not count.`,
     `Long-term, all stored attempts: ${formula(longTerm)}`,
     `Recent, ${windowDays} days: ${formula(recent)}`,
     `${score.decisionReason} Effective score: ${rounded(score.effectiveScore)}.`,
   ];
 }
 
-function formula(stats: OutcomeStats): string {
-  const { requests, successes, averageSeconds } = stats;
+function formula(stats: ScoredStats): string {
+  const { requests, successes, typicalSeconds } = stats;
   if (requests === 0) return 'no requests.';
   const rate = `${successes} of ${requests} requests succeeded`;
   if (successes === 0) return `${rate}, so the score is 0.`;
   return (
-    `${rate}, in ${rounded(averageSeconds)} s on average: ${successWeight} × ${rounded(successRate(stats))} + ` +
-    `${speedWeight} × max(0, 1 − ${rounded(averageSeconds)} / ${slowSeconds}) = ${rounded(reliability(stats))}.`
+    `${rate}, in ${rounded(typicalSeconds)} s on average for up to ${typicalTokens} tokens: ` +
+    `${successWeight} × ${rounded(successRate(stats))} + ` +
+    `${speedWeight} × max(0, 1 − ${rounded(typicalSeconds)} / ${slowSeconds}) = ${rounded(reliability(stats))}.`
   );
 }
 

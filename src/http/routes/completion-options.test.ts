@@ -1,19 +1,23 @@
 // Options of a completion from HTTP requests.
 import { describe, expect, it } from 'vitest';
 import { seededIds, seededRandom } from '../../core/index.ts';
-import { attemptsId, parseRoutingHeaders } from './openai.ts';
+import { attemptsId, parseRoutingHeaders } from './completions.ts';
 
 const defaults = { deadlineMs: 120_000, waitMs: 0 };
 
 describe('routing headers', () => {
   it('default to the configuration', () => {
-    expect(parseRoutingHeaders({ host: 'x' }, defaults)).toEqual({ allowFallback: true, ...defaults });
+    expect(parseRoutingHeaders({ host: 'x' }, defaults)).toEqual({
+      allowFallback: true,
+      isDeadlineByCaller: false,
+      ...defaults,
+    });
   });
 
   it.each([
     [{ 'x-headworks-fallback': 'none' }, { allowFallback: false }],
     [{ 'x-headworks-fallback': 'all' }, { allowFallback: true }],
-    [{ 'x-headworks-timeout': '0.1' }, { deadlineMs: 100 }],
+    [{ 'x-headworks-timeout': '0.1' }, { deadlineMs: 100, isDeadlineByCaller: true }],
     [{ 'x-headworks-timeout': '3600' }, { deadlineMs: 3_600_000 }],
     [{ 'x-headworks-wait': '0' }, { waitMs: 0 }],
     [{ 'x-headworks-wait': '2.5' }, { waitMs: 2_500 }],

@@ -1,22 +1,25 @@
 // Handlers of models, gateway keys and single prompts.
 import type { z } from 'zod';
 import { keysApi } from '../../api/keys.ts';
+import { requestsApi } from '../../api/requests.ts';
 import { ModelRequest, modelsApi } from '../../api/models.ts';
 import { fromWire } from '../../api/names.ts';
 import type { PromptExhausted } from '../../api/completions.ts';
 import { promptsApi } from '../../api/completions.ts';
 import { CoreError, toSnakeCase } from '../../core/index.ts';
 import type { CompletionResult } from '../../gateway/index.ts';
-import { completionText, GatewayError, modelProblems } from '../../gateway/index.ts';
+import { completionText, GatewayError, modelProblems, usageTotals } from '../../gateway/index.ts';
+import type { Caller } from '../access.ts';
 import type { ServerDeps } from '../deps.ts';
 import type { HandlerInput, TypedServer } from '../implement.ts';
 import { implement } from '../implement.ts';
-import { callerName, completionOptions } from './openai.ts';
-import { triedModelBody } from '../openai-error.ts';
+import { callerName, completionOptions } from './completions.ts';
+import { triedModelBody } from '../completion-errors.ts';
 
 export function gatewayRoutes(server: TypedServer, dependencies: ServerDeps): void {
   modelRoutes(server, dependencies);
   keyRoutes(server, dependencies);
+  requestRoutes(server, dependencies);
   implement(server, promptsApi, {
     process: async ({ body, request, reply }) => {
       const { gateway } = dependencies;
@@ -36,7 +39,7 @@ export function gatewayRoutes(server: TypedServer, dependencies: ServerDeps): vo
   });
 }
 
-function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): void {
+function modelRoutes(server: TypedServer, { gateway: { models, discovery } }: ServerDeps): void {
   implement(
     server,
     modelsApi,
@@ -69,6 +72,16 @@ function modelRoutes(server: TypedServer, { gateway: { models } }: ServerDeps): 
         const { intervals, ...history } = await models.history(params.id, query.hours);
         return { ...history, intervals: intervals.map((each) => ({ ...each, at: new Date(each.at) })) };
       },
+      discover: async ({ body, signal }) => {
+        const isDryRun = body?.dryRun ?? false;
+        const discoveries = await discovery.discover({ provider: body?.provider, isDryRun }, signal);
+        return { dryRun: isDryRun, discoveries };
+      },
+      listDiscoveries: async ({ query: { limit, ...filter } }) => {
+        const found = await discovery.list({ ...filter, limit: limit + 1 });
+        const discoveries = found.slice(0, limit);
+        return { discoveries, next: found.length > limit ? (discoveries.at(-1)?.id ?? null) : null };
+      },
       probe: async ({ body, signal }) => ({ probes: await models.probe(body?.ids ?? null, signal) }),
     },
     { create: { body: checkedModel }, update: { body: checkedModel } },
@@ -95,13 +108,10 @@ function keyRoutes(server: TypedServer, { gateway: { keys, models }, clock }: Se
       const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
       if (expiresAt && expiresAt.getTime() <= clock.now())
         throw new CoreError('INPUT_INVALID', 'expires_at is in the past.');
-      const { key, record } = await keys.create({
-        name: body.name,
-        expiresAt,
-        dailyTokenCap: body.dailyTokenCap ?? null,
-      });
+      const { key, record } = await keys.create({ ...body, expiresAt });
       return { ...record, key };
     },
+    update: ({ params, body }) => keys.setLimits(params.id, body),
     revoke: async ({ params }) => keys.revoke(params.id),
     listUsage: async ({ query }) => {
       const fromDay = query.fromDay ?? new Date(clock.now()).toISOString().slice(0, 10);
@@ -114,7 +124,37 @@ function keyRoutes(server: TypedServer, { gateway: { keys, models }, clock }: Se
           ...line,
           model: names.get(modelId) ?? String(modelId),
         })),
+        totals: usageTotals(usage),
       };
+    },
+  });
+}
+
+function requestRoutes(server: TypedServer, { gateway: { requests } }: ServerDeps): void {
+  /** A gateway key sees its own requests only. */
+  const onlyCaller = (caller: Caller | null) => (caller?.kind === 'admin' ? null : callerName(caller));
+  implement(server, requestsApi, {
+    list: async ({ query: { caller: wanted, since, ...query }, caller }) => {
+      const own = onlyCaller(caller);
+      if (own !== null && wanted !== undefined && wanted !== own) return { requests: [], next: null };
+      const page = await requests.list({
+        ...query,
+        caller: own ?? wanted,
+        since: since === undefined ? undefined : new Date(since),
+      });
+      return {
+        ...page,
+        requests: page.requests.map(({ calls, ...request }) => ({
+          ...request,
+          at: new Date(request.at),
+          attempts: calls,
+        })),
+      };
+    },
+    get: async ({ params, caller }) => {
+      const found = await requests.get(params.id, onlyCaller(caller));
+      const attempts = found.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) }));
+      return { ...found, at: new Date(found.at), attempts };
     },
   });
 }

@@ -1,4 +1,5 @@
 // Sending responses: whole, streamed, to slow and disconnected callers.
+import { tokens } from '../../../test/support/gateway/routing-world.ts';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,7 +10,7 @@ import type { LogFields } from '../../core/index.ts';
 import { silentLog } from '../../core/index.ts';
 import type { Model, ProviderResponse, ProviderStream } from '../../gateway/index.ts';
 import { GatewayError } from '../../gateway/index.ts';
-import { sendCompletion } from './openai.ts';
+import { sendCompletion } from './completions.ts';
 
 const model = { name: 'alpha/a', provider: 'alpha' } as Model;
 const piece = Buffer.alloc(16 * 1024, 'x');
@@ -44,9 +45,9 @@ async function sent(
   onTestFinished(() => void socket.destroy());
   socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
   const raw = await begun;
-  const reply = { raw, request: { id: 'r-1' }, hijack: () => reply, getHeaders: () => ({ vary: 'origin' }) };
+  const headers = { vary: 'origin' } as ReturnType<FastifyReply['getHeaders']>;
   const completion = { model, attempts: 2, isFallback: true, durationMs: 1, response };
-  const done = sendCompletion(reply as unknown as FastifyReply, completion, log, stallMs);
+  const done = sendCompletion({ raw, requestId: 'r-1', headers }, 'chat', completion, log, stallMs);
   return { socket, done, raw: () => raw, logged };
 }
 
@@ -58,7 +59,7 @@ const stream = (rest: AsyncIterable<Uint8Array>): ProviderStream => ({
   rest,
   ended: Promise.resolve({
     failureClass: null,
-    tokens: { prompt: 0, completion: 0, isEstimated: true },
+    tokens,
     streamMs: 0,
   }),
   quotaExhaustedUntil: undefined,
@@ -68,7 +69,7 @@ const whole = (body: Uint8Array): ProviderResponse => ({
   status: 200,
   contentType: 'application/json',
   body,
-  tokens: { prompt: 0, completion: 0, isEstimated: true },
+  tokens,
   quotaExhaustedUntil: undefined,
 });
 

@@ -9,6 +9,8 @@ const model = (name: string, change: Partial<ModelView> = {}) =>
   ({
     name,
     origin: 'custom',
+    missedLists: 0,
+    retiredAt: null,
     isConfigured: true,
     keySource: 'A_KEY',
     needs: null,

@@ -43,9 +43,9 @@ export class SourcedResponse implements HttpResponse, AsyncIterable<Uint8Array> 
     return this;
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
     this.#markRead();
-    return chunksOf(this.#deps);
+    return new ChunkIterator(this.#deps);
   }
 
   bytes(maxBytes: number, timeoutMs = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
@@ -75,6 +75,7 @@ function nextChunk(
   { clock, source, label }: HttpResponseDeps,
   timeoutMs: number,
 ): Promise<Uint8Array | null> {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return source.pull();
   return rejectAfter(clock, timeoutMs, source.pull(), () => {
     const message = `${label}: no data for ${Math.ceil(timeoutMs)} ms in the middle of the response.`;
     const failure = new HttpFailure('timeout', message, undefined, 'body');
@@ -83,23 +84,38 @@ function nextChunk(
   });
 }
 
-async function* chunksOf(deps: HttpResponseDeps): AsyncGenerator<Uint8Array, void, void> {
-  let isAtEnd = false;
-  try {
-    for (;;) {
-      const chunk = await nextChunk(deps, deps.bodyTimeoutMs);
-      if (chunk === null) {
-        isAtEnd = true;
-        return;
-      }
-      yield chunk;
+/** The chunks of a body. A class: a generator costs as much as the rest of a small response. */
+class ChunkIterator implements AsyncIterator<Uint8Array, undefined> {
+  readonly #deps: HttpResponseDeps;
+  #isOver = false;
+
+  constructor(deps: HttpResponseDeps) {
+    this.#deps = deps;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (this.#isOver) return noMoreChunks;
+    let chunk: Uint8Array | null;
+    try {
+      chunk = await nextChunk(this.#deps, this.#deps.bodyTimeoutMs);
+    } catch (error) {
+      await this.return();
+      throw error;
     }
-  } finally {
-    if (!isAtEnd) deps.source.abandon(stoppedReading(deps));
+    if (chunk !== null) return { done: false, value: chunk };
+    this.#isOver = true;
+    return noMoreChunks;
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (!this.#isOver) this.#deps.source.abandon(stoppedReading(this.#deps));
+    this.#isOver = true;
+    return noMoreChunks;
   }
 }
 
-/** Not through `chunksOf`: a generator costs as much as the rest of a small response. */
+const noMoreChunks: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
+
 async function readAll(deps: HttpResponseDeps, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
   const { clock, bodyTimeoutMs } = deps;
   const endsAt = clock.monotonic() + timeoutMs;

@@ -103,11 +103,11 @@ const reserved = new Set(['level', 'time', 'msg']);
 export function logEvents(events: Pick<EventSource, 'listen'>, log: Log): () => void {
   const isDebug = log.level === 'debug';
   const lowest = severity[log.level];
-  return events.listen((emitted: EmittedEvent) => {
-    if (severity[emitted.spec.level] < lowest) return;
+  const write = (emitted: EmittedEvent): void => {
     const fields = isDebug ? emitted.payload : withoutContent(emitted);
     log[emitted.spec.level](emitted.spec.message, { event: emitted.name, ...fields });
-  });
+  };
+  return events.listen(write, (_name, { level }) => severity[level] >= lowest);
 }
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };

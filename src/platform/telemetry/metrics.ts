@@ -295,12 +295,12 @@ export function countEvents(events: EventSource, metrics: MetricFactory): () => 
   for (const [name, { counter, histogram }] of Object.entries(events.specs)) {
     const own = (counter === undefined ? [] : [counter].flat()).map((each) => counterOf(each, metrics));
     if (histogram) own.push(histogramOf(histogram, metrics));
-    counts.set(name, own);
+    if (own.length > 0) counts.set(name, own);
   }
-  return events.listen(({ name, payload }) => {
-    const own = counts.get(name);
-    if (own) for (const count of own) count(payload);
-  });
+  const count = ({ name, payload }: EmittedEvent): void => {
+    for (const each of counts.get(name) ?? []) each(payload);
+  };
+  return events.listen(count, (name) => counts.has(name));
 }
 
 function counterOf(spec: EventCounter<Record<string, unknown>>, metrics: MetricFactory): Count {
@@ -309,9 +309,10 @@ function counterOf(spec: EventCounter<Record<string, unknown>>, metrics: MetricF
   const observe = metrics.counter({ name, help, labels: [...labels, ...Object.keys(fixedLabels)] });
   for (const values of knownValues) observe(0, [...values, ...fixed]);
   return (payload) => {
-    const amount = by === undefined ? 1 : Number(payload[by]);
-    // A counter must not decrease, and NaN would stay in it.
-    if (Number.isFinite(amount) && amount >= 0) observe(amount, valuesOf(payload, labels, fixed));
+    const amount = by === undefined ? 1 : payload[by];
+    // A counter must not decrease, and NaN would stay in it. Null is no amount.
+    if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0)
+      observe(amount, valuesOf(payload, labels, fixed));
   };
 }
 

@@ -1,6 +1,6 @@
 // Traces with OpenTelemetry, loaded only when tracing is configured.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Context, Span } from '@opentelemetry/api';
+import type { Attributes, Context, Span } from '@opentelemetry/api';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -64,7 +64,7 @@ export function createOtelTracer(options: OtelTracerOptions): Tracer & { close()
   const begin = (name: string, facts: SpanFacts, headers?: Readonly<Record<string, unknown>>): OpenSpan => {
     const from = headers ? contextOf(headers) : parent();
     const kind = headers ? SpanKind.SERVER : SpanKind.INTERNAL;
-    const span = tracer.startSpan(name, { kind, attributes: facts }, from);
+    const span = tracer.startSpan(name, { kind, attributes: attributesOf(facts) }, from);
     const inside = trace.setSpan(from, span);
     return {
       run: (work) => current.run(inside, work),
@@ -85,11 +85,15 @@ export function createOtelTracer(options: OtelTracerOptions): Tracer & { close()
         span.end({}, hasFailed);
       }
     },
-    past: (name, facts, durationMs, hasFailed) => {
+    past: (name, facts, durationMs, hasFailed, kind) => {
       const now = Date.now();
       const span = tracer.startSpan(
         name,
-        { attributes: facts, startTime: now - durationMs, kind: SpanKind.INTERNAL },
+        {
+          attributes: attributesOf(facts),
+          startTime: now - durationMs,
+          kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+        },
         parent(),
       );
       if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -121,8 +125,11 @@ function reportDelivery(exporter: SpanExporter, onDelivery: OtelTracerOptions['o
   };
 }
 
+/** The SDK's type has mutable lists; it does not change them. */
+const attributesOf = (facts: SpanFacts): Attributes => facts as Attributes;
+
 function end(span: Span, facts: SpanFacts, hasFailed: boolean): void {
-  span.setAttributes(facts);
+  span.setAttributes(attributesOf(facts));
   if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end();
 }

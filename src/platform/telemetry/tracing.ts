@@ -1,7 +1,7 @@
 // Traces: whether they are sent and where, and spans from events. The OpenTelemetry SDK is loaded only when they are.
 // The SDK's own parsing reads the process environment; here the options of config decide, so that a configuration file works
 // and header values are redacted as secrets.
-import type { EventSource, Log, Tracer } from '../../core/index.ts';
+import type { EmittedEvent, EventSource, Log, Tracer } from '../../core/index.ts';
 import { decodeUri, noTracer, toSnakeCase } from '../../core/index.ts';
 import type { TracingOptions } from './options.ts';
 import type { SamplerName } from './tracer.ts';
@@ -98,7 +98,7 @@ export function pairs(text: string | null): Readonly<Record<string, string>> {
 
 /** Records a span for every event that has one, as child of the span in which it was emitted. Returns a function that stops it. */
 export function traceEvents(events: Pick<EventSource, 'listen'>, tracer: Tracer): () => void {
-  return events.listen(({ spec: { span }, payload }) => {
+  const trace = ({ spec: { span }, payload }: EmittedEvent): void => {
     const durationMs = span && payload[span.duration];
     if (!span || typeof durationMs !== 'number') return;
     const facts = span.attributes.flatMap((field) => {
@@ -107,5 +107,6 @@ export function traceEvents(events: Pick<EventSource, 'listen'>, tracer: Tracer)
       return isPlain ? [[`headworks.${toSnakeCase(field)}`, value] as const] : [];
     });
     tracer.past(span.name, Object.fromEntries(facts), durationMs, span.hasFailed?.(payload) ?? false);
-  });
+  };
+  return events.listen(trace, (_name, { span }) => span !== undefined);
 }

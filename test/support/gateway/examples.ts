@@ -2,6 +2,7 @@
 import type {
   Attempt,
   Cooldown,
+  FailedRequest,
   Model,
   ModelDefinition,
   StoredGatewayKey,
@@ -15,6 +16,8 @@ export const exampleModel = (name: string, change: Partial<ModelDefinition> = {}
   name,
   provider: 'demo',
   baseUrl: 'https://demo.example/v1',
+  apis: ['chat', 'responses'],
+  keyHeader: 'authorization',
   upstreamModel: name,
   envVar: 'DEMO_API_KEY',
   headers: { 'x-title': 'ü' },
@@ -24,10 +27,15 @@ export const exampleModel = (name: string, change: Partial<ModelDefinition> = {}
     tools: true,
     json: false,
     vision: false,
+    reasoning: false,
     embeddings: false,
+    endpoints: [],
     contextTokens: null,
+    maxOutputTokens: null,
   },
   quotas: { requestsPerMinute: 30 },
+  price: { inputPerMillion: 0.15, outputPerMillion: 0.6 },
+  timeouts: { responseSeconds: 300 },
   ...change,
 });
 
@@ -49,9 +57,30 @@ export const exampleAttempt = (change: Partial<Attempt> = {}): Attempt => ({
   outcome: 'success',
   status: 200,
   durationMs: 1_000,
+  firstTokenMs: null,
   promptTokens: 10,
   completionTokens: 5,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costUsd: null,
   caller: 'admin',
+  api: 'chat',
+  requestedModel: 'auto',
+  callNumber: 1,
+  waitedMs: 0,
+  endsRequest: true,
+  ...change,
+});
+
+export const exampleFailedRequest = (change: Partial<FailedRequest> = {}): FailedRequest => ({
+  requestId: 'r1',
+  at: moment(0),
+  durationMs: 0,
+  errorCode: 'GATEWAY_KEY_LIMIT_REACHED',
+  calls: 0,
+  caller: 'admin',
+  api: 'chat',
+  requestedModel: 'auto',
   ...change,
 });
 
@@ -63,7 +92,9 @@ export const exampleKey = (number: number, change: Partial<StoredGatewayKey> = {
   createdAt: new Date(moment(number)),
   expiresAt: null,
   revokedAt: null,
-  dailyTokenCap: null,
+  requestsPerMinute: null,
+  tokensPerDay: null,
+  usdPerDay: null,
   ...change,
 });
 
@@ -74,6 +105,8 @@ export const exampleUsage = (change: Partial<Usage> = {}): Usage => ({
   requests: 1,
   promptTokens: 10,
   completionTokens: 5,
+  costUsd: null,
+  unpricedRequests: 1,
   ...change,
 });
 

@@ -12,7 +12,9 @@ export function describeGatewayKeyStoreContract(name: string, make: () => Promis
       const full = exampleKey(2, {
         name: 'ü "x"',
         expiresAt: new Date(moment(9)),
-        dailyTokenCap: 5_000_000_000,
+        requestsPerMinute: 60,
+        tokensPerDay: 5_000_000_000,
+        usdPerDay: 0.05,
       });
       await store.add(full);
       await store.add(plain);
@@ -27,6 +29,17 @@ export function describeGatewayKeyStoreContract(name: string, make: () => Promis
       expect(await store.revoke(key.id, new Date(moment(10)))).toEqual(revoked);
       expect(await store.revoke(key.id, new Date(moment(20)))).toEqual(revoked);
       expect(await store.list()).toEqual([{ ...revoked, hash }]);
+    });
+
+    it('get other limits', async () => {
+      const store = await make();
+      const { hash, ...key } = exampleKey(1, { requestsPerMinute: 5 });
+      await store.add({ ...key, hash });
+      const limits = { requestsPerMinute: null, tokensPerDay: 7, usdPerDay: 1.5 };
+      expect(await store.setLimits(key.id, limits)).toEqual({ ...key, ...limits });
+      expect(await store.list()).toEqual([{ ...key, ...limits, hash }]);
+      expect(await store.setLimits(exampleKey(7).id, limits)).toBeUndefined();
+      expect(await store.setLimits('nonsense', limits)).toBeUndefined();
     });
 
     it('cannot be revoked when they do not exist', async () => {

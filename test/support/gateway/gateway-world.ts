@@ -36,6 +36,8 @@ export interface GatewayWorld {
   readonly simulator: ModelsSimulator;
   readonly gateway: Gateway;
   readonly events: readonly EmittedEvent[];
+  /** Of the HTTP server. */
+  readonly httpEvents: readonly EmittedEvent[];
   readonly auditRows: TestDeps['auditRows'];
   /** Calls that reached a simulated model. */
   calls(model: string): number;
@@ -88,7 +90,11 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     if (!gateway.models.listCallable().some(({ name }) => name === input.name))
       await gateway.models.add(input);
 
-  const { dependencies, auditRows } = createTestDeps({
+  const {
+    dependencies,
+    auditRows,
+    emitted: httpEvents,
+  } = createTestDeps({
     gateway,
     redactor,
     clock: systemClock,
@@ -119,6 +125,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     simulator,
     gateway,
     events,
+    httpEvents,
     auditRows,
     calls: (model) => simulator.stats().models[model]?.calls ?? 0,
     call,
@@ -151,7 +158,7 @@ function modelInputs(
   );
 }
 
-function defaultOptions(): GatewayOptions {
+export function defaultOptions(): GatewayOptions {
   return Object.fromEntries(
     Object.entries(gatewayOptions.fields).map(([name, field]) => [name, field.default]),
   ) as GatewayOptions;

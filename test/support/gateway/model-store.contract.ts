@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { ModelStore } from '../../../src/gateway/stores.ts';
 import { exampleModel } from './examples.ts';
 
+const noEffects = { definitions: [], facts: [], states: [] } as const;
+
 /** `make` returns an empty store. */
 export function describeModelStoreContract(name: string, make: () => Promise<ModelStore>): void {
   describe(`models in ${name}`, () => {
@@ -17,6 +19,8 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
         isActive: true,
         origin: 'custom',
         createdAt: expect.any(Date),
+        missedLists: 0,
+        retiredAt: null,
       });
       const models = await store.list();
       expect(models).toMatchObject([first, { ...quiet, isActive: true }]);
@@ -126,6 +130,94 @@ export function describeModelStoreContract(name: string, make: () => Promise<Mod
       expect(await store.setActive(id, false)).toMatchObject({ id, isActive: false });
       expect(await store.list()).toMatchObject([{ id, isActive: false }]);
       expect(await store.setActive(id + 1, false)).toBeUndefined();
+    });
+
+    it('are added from a list, unless the name belongs to a model of another origin', async () => {
+      const store = await make();
+      await store.sync([exampleModel('a/built-in')], 'built-in');
+      await store.sync([exampleModel('a/config')], 'config');
+      const own = await store.add(exampleModel('a/own'));
+      const before = await store.list();
+      const listed = ['a/built-in', 'a/config', 'a/own', 'a/new'].map((name) =>
+        exampleModel(name, { price: null }),
+      );
+      await store.applyList({ ...noEffects, definitions: listed }, []);
+      const models = await store.list();
+      expect(models.slice(0, 3)).toEqual(before);
+      expect(models[3]).toMatchObject({ name: 'a/new', origin: 'discovered', isActive: true });
+      await store.applyList({ ...noEffects, definitions: listed }, ['a/built-in', 'a/config', 'a/own']);
+      expect((await store.list()).map(({ name, origin }) => [name, origin])).toEqual([
+        ['a/built-in', 'discovered'],
+        ['a/config', 'discovered'],
+        ['a/own', 'custom'],
+        ['a/new', 'discovered'],
+      ]);
+      expect(await store.replace(models[3]?.id ?? 0, exampleModel('a/new'))).toBeUndefined();
+      expect(await store.remove(own.id)).toBe(true);
+    });
+
+    it('are inactive while they are retired, and keep whether they are enabled', async () => {
+      const store = await make();
+      await store.sync([exampleModel('a/one'), exampleModel('a/two')], 'built-in');
+      const [one, two] = await store.list();
+      await store.setActive(two?.id ?? 0, false);
+      const states = (isRetired: boolean) => ({
+        ...noEffects,
+        states: [one, two].map((each) => ({ id: each?.id ?? 0, missedLists: isRetired ? 2 : 0, isRetired })),
+      });
+      await store.applyList(states(true), []);
+      const retired = await store.list();
+      expect(retired).toMatchObject([
+        { isActive: false, missedLists: 2, retiredAt: expect.any(Date) },
+        { isActive: false, retiredAt: expect.any(Date) },
+      ]);
+      // A new start of a server does not bring them back, nor does a second list move the time.
+      await store.sync([exampleModel('a/one', { quotas: {} }), exampleModel('a/two')], 'built-in');
+      await store.applyList(states(true), []);
+      expect((await store.list()).map(({ retiredAt }) => retiredAt)).toEqual(
+        retired.map(({ retiredAt }) => retiredAt),
+      );
+      await store.applyList(states(false), []);
+      expect(await store.list()).toMatchObject([
+        { isActive: true, missedLists: 0, retiredAt: null },
+        { isActive: false, retiredAt: null },
+      ]);
+    });
+
+    it('are no longer retired when they are enabled or configured', async () => {
+      const store = await make();
+      await store.sync([exampleModel('a/one'), exampleModel('a/two')], 'built-in');
+      const ids = (await store.list()).map(({ id }) => id);
+      const states = ids.map((id) => ({ id, missedLists: 2, isRetired: true }));
+      await store.applyList({ ...noEffects, states }, []);
+      expect(await store.setActive(ids[0] ?? 0, false)).toMatchObject({ retiredAt: expect.any(Date) });
+      expect(await store.setActive(ids[0] ?? 0, true)).toMatchObject({ isActive: true, retiredAt: null });
+      await store.sync([exampleModel('a/two')], 'config');
+      expect(await store.list()).toMatchObject([
+        { isActive: true, missedLists: 0 },
+        { isActive: true, origin: 'config', missedLists: 0, retiredAt: null },
+      ]);
+      await store.applyList({ ...noEffects, states }, []);
+      expect(await store.list()).toMatchObject([{ isActive: false }, { isActive: true }]);
+    });
+
+    it('take sizes and price from a list if they are built in, also after the next start', async () => {
+      const store = await make();
+      await store.sync([exampleModel('a/one'), exampleModel('a/two')], 'built-in');
+      const [one, two] = await store.list();
+      const price = { inputPerMillion: 9, outputPerMillion: 10 };
+      const facts = { capabilities: { contextTokens: 4_096 }, price };
+      await store.applyList({ ...noEffects, facts: [{ id: one?.id ?? 0, facts }] }, []);
+      const expected = {
+        ...one,
+        price,
+        capabilities: { ...one?.capabilities, contextTokens: 4_096 },
+      };
+      expect(await store.list()).toEqual([expected, two]);
+      await store.sync([exampleModel('a/one'), exampleModel('a/two')], 'built-in');
+      expect(await store.list()).toEqual([expected, two]);
+      await store.sync([exampleModel('a/one')], 'config');
+      expect(await store.list()).toEqual([{ ...one, origin: 'config' }, two]);
     });
   });
 }

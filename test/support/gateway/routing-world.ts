@@ -7,6 +7,7 @@ import type {
   Attempt,
   AttemptTimeouts,
   CompletionOptions,
+  FailedRequest,
   Model,
   Cooldown,
   ModelDefinition,
@@ -20,10 +21,9 @@ import type { Cooldowns } from '../../../src/gateway/state/availability.ts';
 import type { KeyLookup } from '../../../src/gateway/models/provider-keys.ts';
 import type { ProviderClient } from '../../../src/gateway/providers/provider-client.ts';
 import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas.ts';
-import { allKeys } from '../../../src/gateway/types.ts';
 import type { RoutingPolicy } from '../../../src/gateway/routing/routed-request.ts';
 import { Router } from '../../../src/gateway/routing/router.ts';
-import { FailureBackoff } from '../../../src/gateway/state/availability.ts';
+import { CooldownMap, FailureBackoff, Trials } from '../../../src/gateway/state/availability.ts';
 
 /** Records its sleeps. */
 export class RecordingClock extends VirtualClock {
@@ -69,6 +69,7 @@ export type Script = ScriptedCall | readonly ScriptedCall[] | ((call: number, ke
 
 export interface ScriptedModel {
   readonly name: string;
+  readonly origin?: Model['origin'];
   readonly script?: Script;
   readonly score?: number;
   readonly upstream?: string;
@@ -79,6 +80,8 @@ export interface ScriptedModel {
   readonly baseUrl?: string;
   readonly capabilities?: Partial<Model['capabilities']>;
   readonly quotas?: Model['quotas'];
+  readonly timeouts?: Model['timeouts'];
+  readonly price?: Model['price'];
 }
 
 export interface MadeCall {
@@ -88,18 +91,31 @@ export interface MadeCall {
   readonly atMs: number;
 }
 
-export const tokens: TokenUsage = { prompt: 10, completion: 5, isEstimated: false };
+export const tokens: TokenUsage = {
+  prompt: 10,
+  completion: 5,
+  cacheRead: 0,
+  cacheWrite: 0,
+  reasoning: 0,
+  isEstimated: false,
+};
 
 const unlimited: Pick<ProviderQuotas, 'take'> = {
   take: async () => ({ grant: { settle: () => undefined, refund: () => undefined } }),
 };
 
 /** Keys named `key-N` from `first` on; a variable in a base URL counts as not set. */
+type Endpoint = Pick<ModelDefinition, 'envVar' | 'baseUrl' | 'isLocal'>;
+
 export function scriptedKeys(countOf: (model: string) => number, first = 0): KeyLookup {
-  const keysOf = ({ name }: ModelDefinition) =>
-    Array.from({ length: countOf(name) }, (_, index) => ({ id: `key-${index + first}`, secret: 'x' }));
-  const baseUrlOf = ({ baseUrl }: ModelDefinition) => (baseUrl.includes('{') ? undefined : baseUrl);
-  const keySourceOf = (model: ModelDefinition) => (keysOf(model).length > 0 ? model.envVar : null);
+  const keysOf = (model: Endpoint) =>
+    Array.from({ length: countOf((model as ModelDefinition).name) }, (_, index) => ({
+      id: `key-${index + first}`,
+      secret: 'x',
+    }));
+  const baseUrlOf = ({ baseUrl }: Pick<Endpoint, 'baseUrl'>) => (baseUrl.includes('{') ? undefined : baseUrl);
+  const keySourceOf = (model: Pick<Endpoint, 'envVar'>) =>
+    keysOf(model as Endpoint).length > 0 ? model.envVar : null;
   return {
     keysOf,
     keySourceOf,
@@ -117,11 +133,13 @@ const policy: RoutingPolicy = {
   maxRetries: 10,
   retryDelayMs: 10_000,
   retryOrder: 'rounds',
-  defaultCooldownMs: 3_600_000,
+  rateLimitPausesMs: [3_600_000],
   connectMs: 5_000,
   firstTokenMs: 20_000,
   responseMs: 60_000,
   idleMs: 20_000,
+  aliases: new Map(),
+  modelOrder: [],
 };
 
 export function modelOf(scripted: ScriptedModel, id: number): Model {
@@ -131,6 +149,8 @@ export function modelOf(scripted: ScriptedModel, id: number): Model {
     name,
     provider: name.split('/')[0] ?? name,
     baseUrl: scripted.baseUrl ?? `https://${id}.example/v1`,
+    apis: ['chat'],
+    keyHeader: 'authorization',
     upstreamModel: upstream,
     envVar: scripted.envVar ?? `KEY_${id}`,
     headers: {},
@@ -141,12 +161,19 @@ export function modelOf(scripted: ScriptedModel, id: number): Model {
       tools: true,
       json: true,
       vision: true,
+      reasoning: false,
       embeddings: false,
+      endpoints: [],
       contextTokens: null,
+      maxOutputTokens: null,
       ...capabilities,
     },
     quotas,
-    origin: 'custom',
+    price: scripted.price ?? null,
+    timeouts: scripted.timeouts ?? {},
+    origin: scripted.origin ?? 'custom',
+    missedLists: 0,
+    retiredAt: null,
     createdAt: new Date(0),
   };
 }
@@ -154,6 +181,9 @@ export function modelOf(scripted: ScriptedModel, id: number): Model {
 export function requestFor(model: string, differing: Partial<CompletionRequest> = {}): CompletionRequest {
   return {
     operation: 'chat',
+    api: 'chat',
+    contentType: 'application/json',
+    headers: {},
     body: new Uint8Array(),
     modelSpans: [],
     model,
@@ -164,33 +194,37 @@ export function requestFor(model: string, differing: Partial<CompletionRequest> 
     estimatedPromptTokens: 60,
     vectorCount: 0,
     dimensions: null,
+    decode: () => {
+      throw new Error('not decodable');
+    },
     ...differing,
   };
 }
 
-/** Never shortened, as the real ones. */
-export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend'> {
+/** Cooldowns without a store. */
+export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend' | 'trials'> {
+  readonly trials: Trials;
   readonly #clock: VirtualClock;
-  readonly #kept = new Map<string, Cooldown>();
+  readonly #map = new CooldownMap();
+  readonly #modelIds = new Set<number>();
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
+    this.trials = new Trials(clock, this.#map);
   }
 
   of(modelId: number, keyId: string): Cooldown | undefined {
-    const both = [this.#kept.get(`${modelId} ${keyId}`), this.#kept.get(`${modelId} ${allKeys}`)];
-    const active = both.filter((cooldown) => cooldown !== undefined && cooldown.until > this.#clock.now());
-    return active.sort((a, b) => (b?.until ?? 0) - (a?.until ?? 0))[0];
+    return this.#map.active(modelId, keyId, this.#clock.now());
   }
 
   extend(cooldown: Cooldown): void {
-    const name = `${cooldown.modelId} ${cooldown.keyId}`;
-    const kept = this.#kept.get(name);
-    if (!kept || kept.until < cooldown.until) this.#kept.set(name, cooldown);
+    this.#modelIds.add(cooldown.modelId);
+    this.#map.extend(cooldown);
   }
 
+  /** Those that have ended, too, until a call has shown that their cause is gone. */
   all(): readonly Cooldown[] {
-    return [...this.#kept.values()];
+    return [...this.#modelIds].flatMap((id) => this.#map.ofModel(id));
   }
 }
 
@@ -202,11 +236,12 @@ export class RoutingWorld {
   models: readonly Model[];
   readonly calls: MadeCall[] = [];
   readonly attempts: Attempt[] = [];
+  readonly failedRequests: FailedRequest[] = [];
   /** Keys that were reported as rejected, by model. */
   readonly rejectedKeys: string[] = [];
   readonly events: { readonly name: string; readonly payload: unknown }[] = [];
   readonly cooldowns = new MapCooldowns(this.clock);
-  readonly backoff = new FailureBackoff(this.clock);
+  readonly backoff: FailureBackoff;
   readonly timeouts: { readonly connectMs: number; readonly firstTokenMs: number }[] = [];
   readonly router: Router;
   readonly #scripted: readonly ScriptedModel[];
@@ -219,6 +254,8 @@ export class RoutingWorld {
     quotas: Pick<ProviderQuotas, 'take'> = unlimited,
   ) {
     this.#scripted = scripted;
+    const used = { ...policy, ...differing };
+    this.backoff = new FailureBackoff(this.clock, used.rateLimitPausesMs);
     this.models = scripted.map((model, index) => modelOf(model, index + 1));
     this.router = new Router({
       clock: this.clock,
@@ -234,10 +271,11 @@ export class RoutingWorld {
           this.attempts.push(attempt);
           return attempt;
         },
+        recordFailedRequest: (request) => void this.failedRequests.push(request),
       },
       events: { emit: (name, payload) => void this.events.push({ name, payload }) },
       onKeyRejected: ({ name }, cause) => void this.rejectedKeys.push(`${name} ${cause}`),
-      policy: { ...policy, ...differing },
+      policy: used,
     });
   }
 
@@ -307,7 +345,7 @@ export class RoutingWorld {
   }
 
   #scoreOf(id: number) {
-    const stats = { requests: 0, successes: 0, averageSeconds: 0 };
+    const stats = { requests: 0, successes: 0, averageSeconds: 0, typicalSeconds: 0 };
     const score = this.#scripted[id - 1]?.score ?? 0.5;
     return {
       longTerm: stats,

@@ -39,9 +39,12 @@ export function stateWorld() {
     models: guard('models', memory.models),
     cooldowns: guard('cooldowns', memory.cooldowns),
     attempts: guard('attempts', memory.attempts),
+    contents: guard('contents', memory.contents),
     keys: guard('keys', memory.keys),
     usage: guard('usage', memory.usage),
+    responses: guard('responses', memory.responses),
     probes: memory.probes,
+    discoveries: memory.discoveries,
     changes: memory.changes,
   };
   const events = new EventBus(gatewayEvents, () => clock.now());
@@ -69,6 +72,7 @@ export function stateWorld() {
         ids: seededIds(seededRandom(clock.now()), () => clock.now()),
         builtIn: [],
         configured: [],
+        providers: [],
         windowDays: 7,
         ...change,
       }),

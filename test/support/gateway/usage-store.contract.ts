@@ -17,9 +17,27 @@ export function describeUsageStoreContract(
       await store.add([line]);
       await store.add([]);
       expect(await store.list({ fromDay: '2026-03-01' })).toEqual([
-        { ...line, requests: 3, promptTokens: 3_000_000_020, completionTokens: 15 },
+        { ...line, requests: 3, promptTokens: 3_000_000_020, completionTokens: 15, unpricedRequests: 3 },
         exampleUsage({ modelId: two }),
       ]);
+    });
+
+    it('sums costs; what is unknown stays unknown until one is known', async () => {
+      const { store, modelIds } = await make();
+      const [modelId] = modelIds;
+      const add = async (...costs: readonly (number | null)[]) => {
+        await store.add(
+          costs.map((costUsd) =>
+            exampleUsage({ modelId, costUsd, unpricedRequests: costUsd === null ? 1 : 0 }),
+          ),
+        );
+        const [row] = await store.list({ fromDay: '2026-03-01' });
+        return [row?.costUsd, row?.unpricedRequests];
+      };
+      expect(await add(null, null)).toEqual([null, 2]);
+      expect(await add(0.5, null)).toEqual([0.5, 3]);
+      expect(await add(null)).toEqual([0.5, 4]);
+      expect(await add(0.25, 0.25)).toEqual([1, 4]);
     });
 
     it('is added exactly under concurrent writes in any order', async () => {

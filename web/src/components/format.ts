@@ -1,5 +1,12 @@
 // Formats of numbers, durations and sizes, most of them shared with the commands. Times are in time.tsx.
-export { counted, formatBytes, formatDuration, formatWholeSeconds, plural } from '../../../src/core/text.ts';
+export {
+  counted,
+  formatBytes,
+  formatDuration,
+  formatUsd,
+  formatWholeSeconds,
+  plural,
+} from '../../../src/core/text.ts';
 
 /** `1,234`. */
 export const numberText = (value: number): string => value.toLocaleString('en');

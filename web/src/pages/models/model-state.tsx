@@ -7,6 +7,7 @@ import { Until, useNow } from '../../components/time.tsx';
 import type { Tone } from '../../theme.ts';
 
 const states: Readonly<Record<Model['state'], readonly [tone: Tone, label: string]>> = {
+  retired: ['idle', 'retired'],
   disabled: ['idle', 'disabled'],
   'no-key': ['idle', 'no key'],
   'cooling-down': ['warning', 'cooling down'],

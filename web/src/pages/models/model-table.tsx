@@ -9,12 +9,12 @@ import { latencyText, ModelState, recentRateText, stateCause } from './model-sta
 const columns: readonly Column<Model>[] = [
   {
     title: 'Model',
-    cell: ({ id, name, provider, effective_reliability_score: score }) => (
+    cell: ({ id, name, provider, origin, effective_reliability_score: score }) => (
       <>
         <Anchor component={Link} href={`/models/${id}`} fw={600} size="sm">
           {name}
         </Anchor>
-        <Detail>{provider}</Detail>
+        <Detail>{origin === 'discovered' ? `${provider}, discovered` : provider}</Detail>
         <Detail isNarrowOnly>score {score.toFixed(2)}</Detail>
       </>
     ),

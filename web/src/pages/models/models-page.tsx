@@ -1,4 +1,4 @@
-// Page Models: ranking, cooldowns, and a form to send a prompt.
+// Page Models: ranking, cooldowns, a form to send a prompt, and the last requests.
 import { Checkbox, Code, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Route, Switch, useSearchParams } from 'wouter';
@@ -7,6 +7,7 @@ import { Empty, PageTitle, Shown } from '../../components/states.tsx';
 import { ModelDetail } from './model-detail.tsx';
 import { ModelTable } from './model-table.tsx';
 import { PromptBox } from './prompt-box.tsx';
+import { Requests } from './requests.tsx';
 
 export default function ModelsPage() {
   return (
@@ -63,6 +64,7 @@ function AllModels() {
           {(models) => <ModelTable models={models} />}
         </Shown>
         <PromptBox />
+        <Requests />
       </Stack>
     </>
   );

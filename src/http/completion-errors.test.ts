@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CoreError } from '../core/index.ts';
 import type { GatewayErrorCode, TriedModel } from '../gateway/index.ts';
 import { GatewayError, gatewayErrorCodes } from '../gateway/index.ts';
-import { openAiErrorOf } from './openai-error.ts';
+import { anthropicErrorOf, openAiErrorOf } from './completion-errors.ts';
 
 /** `satisfies` requires a line for every code. */
 const table = {
@@ -15,8 +15,10 @@ const table = {
   GATEWAY_EXHAUSTED: [503, 'server_error', 'gateway_exhausted'],
   GATEWAY_REQUEST_REJECTED: [400, 'invalid_request_error', 'invalid_request'],
   GATEWAY_STREAM_INTERRUPTED: [502, 'server_error', 'gateway_stream_interrupted'],
+  GATEWAY_RESPONSE_NOT_FOUND: [404, 'invalid_request_error', 'previous_response_not_found'],
+  GATEWAY_REQUEST_NOT_FOUND: [404, 'invalid_request_error', 'gateway_request_not_found'],
   GATEWAY_KEY_NOT_FOUND: [404, 'invalid_request_error', 'gateway_key_not_found'],
-  GATEWAY_TOKEN_CAP_EXCEEDED: [429, 'rate_limit_error', 'insufficient_quota'],
+  GATEWAY_KEY_LIMIT_REACHED: [429, 'rate_limit_error', 'insufficient_quota'],
 } satisfies Record<GatewayErrorCode, [status: number, type: string, code: string]>;
 
 const tried = (outcome: TriedModel['outcome']): TriedModel => ({
@@ -47,6 +49,35 @@ describe('a gateway error', () => {
       expect(headers['x-should-retry']).toBe(status === 400 ? undefined : 'false');
     },
   );
+
+  it('names the limit of a key, and allows a retry only within a minute', () => {
+    const reached = (limit: string) =>
+      new GatewayError('GATEWAY_KEY_LIMIT_REACHED', 'x', {
+        retryAfterMs: 4_100,
+        details: { limit, value: 5, used: 5, resetsAt: '2026-03-01T12:00:05.000Z' },
+      });
+    const limit = { value: 5, used: 5, resets_at: '2026-03-01T12:00:05.000Z' };
+    const perMinute = openAiErrorOf(reached('requests_per_minute'), 'r');
+    expect(perMinute.body.error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      limit: { name: 'requests_per_minute', ...limit },
+      retry_after_seconds: 4.1,
+    });
+    expect(perMinute.headers).toEqual({ 'retry-after': '5' });
+    const perDay = anthropicErrorOf(reached('usd_per_day'), 'r');
+    expect(perDay).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '5', 'x-should-retry': 'false' },
+      body: {
+        type: 'error',
+        error: {
+          type: 'rate_limit_error',
+          code: 'insufficient_quota',
+          limit: { name: 'usd_per_day', ...limit },
+        },
+      },
+    });
+  });
 
   it('does not forbid a client retry when only time ran out', () => {
     const error = new GatewayError('GATEWAY_EXHAUSTED', 'x', { details: { deadlineMs: 15_000 } });

@@ -1,66 +1,153 @@
-// OpenAI's API for unmodified clients. Bodies are passed through as bytes.
+// The APIs of OpenAI and Anthropic for unmodified clients.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import { openAiApi } from '../../api/completions.ts';
+import { completionsApi, passThroughApi } from '../../api/completions.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { IdSource, Log } from '../../core/index.ts';
 import { CoreError } from '../../core/index.ts';
 import type {
+  ChatApi,
   CompletionOptions,
   CompletionResult,
   ProviderResponse,
   ProviderStream,
+  RequestHeaders,
+  RequestKind,
 } from '../../gateway/index.ts';
-import { GatewayError } from '../../gateway/index.ts';
+import { GatewayError, passThroughEndpoints } from '../../gateway/index.ts';
 import type { Caller } from '../access.ts';
 import type { GatewayService, ServerDeps } from '../deps.ts';
 import { HttpError } from '../errors.ts';
 import type { TypedServer } from '../implement.ts';
 import { routeOf } from '../implement.ts';
-import { clientAbortSignal } from '../lifecycle.ts';
-import { openAiErrorOf } from '../openai-error.ts';
+import { clientAbortSignal, handedOver } from '../lifecycle.ts';
+import { streamErrorOf } from '../completion-errors.ts';
 
 /** The prefix of the plugin; paths of operations contain it. */
 const prefix = '/v1';
 
-export function openAiRoutes(root: TypedServer, dependencies: ServerDeps): void {
+/** The bodies stay bytes: most are passed through. */
+const bodyTypes = ['application/json', 'multipart/form-data'];
+
+export function completionRoutes(root: TypedServer, dependencies: ServerDeps): void {
   const { gateway } = dependencies;
-  // A plugin with its own scope, in which bodies stay bytes.
+  // A plugin with its own scope, for its own content types.
   const plugin = async (scope: FastifyInstance): Promise<void> => {
     const server = scope.withTypeProvider<ZodTypeProvider>();
     server.removeAllContentTypeParsers();
-    server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
-      done(null, body),
-    );
+    server.addContentTypeParser(bodyTypes, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     const add = (op: Operation, route: Pick<RouteOptions, 'handler' | 'validatorCompiler'>) =>
       server.route({
         ...routeOf(op, { bodyLimit: gateway.defaults.maxBodyBytes }),
         url: op.path.slice(prefix.length),
         ...route,
       });
-    for (const name of ['chat', 'embeddings'] as const)
-      add(openAiApi[name], {
-        // The gateway parses the bytes itself; the schema is documentation.
-        validatorCompiler: () => () => true,
-        handler: (request, reply) => complete(name, dependencies, request, reply),
+    // Its body has been read before.
+    server.addHook('preParsing', (request, _reply, payload, done) => {
+      const failed = handedOver.get(request.raw);
+      done(failed ? (failed.error as Error) : null, payload);
+    });
+    // The gateway parses the bytes itself; the schema is documentation.
+    const validatorCompiler = () => () => true;
+    for (const kind of ['chat', 'embeddings', 'messages', 'completions'] as const)
+      add(completionsApi[kind], {
+        validatorCompiler,
+        handler: (request, reply) => complete(kind, dependencies, request, reply),
       });
-    add(openAiApi.models, { handler: async () => ({ object: 'list', data: callableModels(gateway) }) });
-    add(openAiApi.model, { handler: async (request) => callableModel(gateway, request) });
+    add(completionsApi.responses, {
+      validatorCompiler,
+      handler: (request, reply) => respond(dependencies, request, reply),
+    });
+    add(completionsApi.getResponse, {
+      handler: async (request) => gateway.responses.get(responseId(request), callerName(request.caller)),
+    });
+    add(completionsApi.deleteResponse, {
+      handler: async (request) => {
+        const id = responseId(request);
+        await gateway.responses.delete(id, callerName(request.caller));
+        return { id, object: 'response', deleted: true };
+      },
+    });
+    add(completionsApi.countTokens, {
+      validatorCompiler,
+      handler: (request, reply) => countTokens(dependencies, request, reply),
+    });
+    for (const endpoint of passThroughEndpoints)
+      add(passThroughApi[endpoint], {
+        validatorCompiler,
+        handler: (request, reply) => complete(endpoint, dependencies, request, reply),
+      });
+    add(completionsApi.models, { handler: async () => ({ object: 'list', data: callableModels(gateway) }) });
+    add(completionsApi.model, { handler: async (request) => callableModel(gateway, request) });
   };
   void root.register(plugin, { prefix });
 }
 
+const responseId = ({ params }: FastifyRequest): string => (params as { readonly id: string }).id;
+
 async function complete(
-  operation: 'chat' | 'embeddings',
+  kind: RequestKind,
   dependencies: ServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const { gateway, log } = dependencies;
-  const parsed = gateway.parseRequest(operation, bytesOf(request));
+  const parsed = gateway.parseRequest(kind, bytesOf(request), requestHeaders(request));
   const completion = await gateway.complete(parsed, completionOptions(request, reply, dependencies));
-  return sendCompletion(reply, completion, log);
+  return sendReply(reply, parsed.api, completion, log);
+}
+
+function sendReply(
+  reply: FastifyReply,
+  api: ChatApi | null,
+  completion: CompletionResult,
+  log: Log,
+): Promise<void> {
+  reply.hijack();
+  return sendCompletion(
+    { raw: reply.raw, requestId: reply.request.id, headers: reply.getHeaders() },
+    api,
+    completion,
+    log,
+  );
+}
+
+/** Responses are kept for `previous_response_id`, unless the caller sends `store: false`. */
+async function respond(
+  dependencies: ServerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { gateway, log } = dependencies;
+  const options = completionOptions(request, reply, dependencies);
+  const { body, input, previousId } = await gateway.responses.expand(bytesOf(request), options.caller);
+  const parsed = gateway.parseRequest('responses', body);
+  const completion = await gateway.complete(parsed, options);
+  const stored = gateway.responses.capture(parsed, completion, { caller: options.caller, input, previousId });
+  return sendReply(reply, 'responses', await stored, log);
+}
+
+/** As the provider counts them where it can, otherwise an estimate that says so. */
+async function countTokens(
+  dependencies: ServerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { gateway } = dependencies;
+  const parsed = gateway.parseRequest('messages', bytesOf(request), requestHeaders(request));
+  const counted = await gateway.countTokens(parsed, completionOptions(request, reply, dependencies));
+  reply.header('x-headworks-estimated', String(counted.isEstimated));
+  return { input_tokens: counted.tokens };
+}
+
+/** Headers of Anthropic that its own API needs. */
+function requestHeaders({ headers }: FastifyRequest): RequestHeaders {
+  const contentType = headers['content-type'] ?? 'application/json';
+  const passedOn: Record<string, string> = {};
+  for (const name of ['anthropic-version', 'anthropic-beta'])
+    if (typeof headers[name] === 'string') passedOn[name] = headers[name];
+  return { contentType, passedOn };
 }
 
 function bytesOf({ body, headers }: FastifyRequest): Uint8Array {
@@ -84,7 +171,9 @@ function callableModels({ models }: GatewayService) {
     created: Math.floor(createdAt.getTime() / 1_000),
     owned_by: provider,
   }));
-  return [{ id: 'auto', object: 'model' as const, created: 0, owned_by: 'headworks' }, ...names];
+  const others = ['auto', ...models.listAliases()];
+  const listed = others.map((id) => ({ id, object: 'model' as const, created: 0, owned_by: 'headworks' }));
+  return [...listed, ...names.filter(({ id }) => !others.includes(id))];
 }
 
 function callableModel(gateway: GatewayService, request: FastifyRequest) {
@@ -129,7 +218,10 @@ export function attemptsId(request: Pick<FastifyRequest, 'id' | 'headers'>, ids:
     : request.id;
 }
 
-export type RoutingHeaders = Pick<CompletionOptions, 'allowFallback' | 'deadlineMs' | 'waitMs'>;
+export type RoutingHeaders = Pick<
+  CompletionOptions,
+  'allowFallback' | 'deadlineMs' | 'isDeadlineByCaller' | 'waitMs'
+>;
 
 /** Fails with INPUT_INVALID, naming the header. */
 export function parseRoutingHeaders(
@@ -142,6 +234,7 @@ export function parseRoutingHeaders(
   return {
     allowFallback: fallback !== 'none',
     deadlineMs: parseSeconds(headers, 'x-headworks-timeout', 0.1) ?? defaults.deadlineMs,
+    isDeadlineByCaller: headers['x-headworks-timeout'] !== undefined,
     waitMs: parseSeconds(headers, 'x-headworks-wait', 0) ?? defaults.waitMs,
   };
 }
@@ -173,30 +266,39 @@ const socketBufferBytes = 64 * 1024;
 
 interface Sending {
   readonly raw: ServerResponse;
+  /** The API of the caller, for errors in a stream. */
+  readonly api: ChatApi | null;
   readonly stallMs: number;
   /** For unexpected errors: the response has started, so no other handler can report them. */
   readonly onUnexpected: (error: unknown) => void;
 }
 
+export interface Recipient {
+  readonly raw: ServerResponse;
+  readonly requestId: string;
+  /** That hooks have set. */
+  readonly headers?: ReturnType<FastifyReply['getHeaders']>;
+}
+
 /** Resolves when the response is sent or the caller has disconnected. Never fails. */
 export function sendCompletion(
-  reply: FastifyReply,
+  recipient: Recipient,
+  api: ChatApi | null,
   completion: CompletionResult,
   log: Log,
   stallMs = maxStallMs,
 ): Promise<void> {
   const { response } = completion;
-  const { raw, request } = reply;
-  const headers = headersOf(reply, completion);
+  const { raw, requestId } = recipient;
+  const headers = headersOf(recipient, completion);
   const onUnexpected = (error: unknown) =>
-    log.error('a model response could not be sent', { requestId: request.id, error });
+    log.error('a model response could not be sent', { requestId, error });
   const abandon = (error: unknown) => {
     onUnexpected(error);
     raw.destroy();
   };
-  const sending = { raw, stallMs, onUnexpected };
-  reply.hijack();
-  if (response.kind === 'stream') return sendStream(sending, response, headers, request.id).catch(abandon);
+  const sending = { raw, api, stallMs, onUnexpected };
+  if (response.kind === 'stream') return sendStream(sending, response, headers, requestId).catch(abandon);
   try {
     sendWhole(sending, response, headers);
   } catch (error) {
@@ -212,7 +314,7 @@ type Headers = (string | number)[];
 
 /** The headers that hooks would have added to a regular reply, and which model responded. */
 function headersOf(
-  reply: FastifyReply,
+  { requestId, headers: fromHooks }: Recipient,
   { response, model, attempts, isFallback }: CompletionResult,
 ): Headers {
   const headers: Headers = [
@@ -223,7 +325,7 @@ function headersOf(
     'x-content-type-options',
     'nosniff',
     'x-request-id',
-    reply.request.id,
+    requestId,
     'x-headworks-model',
     model.name,
     'x-headworks-provider',
@@ -233,8 +335,7 @@ function headersOf(
     'x-headworks-fallback',
     String(isFallback),
   ];
-  const fromHooks = reply.getHeaders();
-  for (const name in fromHooks) headers.push(name, String(fromHooks[name]));
+  for (const name in fromHooks) headers.push(name, String(fromHooks[name as keyof typeof fromHooks]));
   return headers;
 }
 
@@ -263,9 +364,9 @@ async function sendStream(
     }
   } catch (error) {
     if (raw.destroyed) return;
-    const { body, isUnexpected } = openAiErrorOf(error, requestId);
+    const { event, isUnexpected } = streamErrorOf(sending.api, error, requestId);
     if (isUnexpected) sending.onUnexpected(error);
-    raw.write(`data: ${JSON.stringify(body)}\n\n`);
+    raw.write(event);
   }
   raw.setTimeout(stallMs);
   raw.end();

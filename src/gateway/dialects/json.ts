@@ -1,0 +1,50 @@
+// JSON values of unknown shape: what callers and providers send.
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined;
+}
+
+/** The objects of a list; empty for anything else. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter((item): item is JsonObject => asObject(item) !== undefined) : [];
+}
+
+export const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+export const numberIn = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+
+export const booleanIn = (value: unknown): boolean | undefined =>
+  typeof value === 'boolean' ? value : undefined;
+
+/** The members that an API does not define. */
+export function fieldsBeyond(json: JsonObject, known: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(json).filter(([name]) => !known.has(name)));
+}
+
+export interface InlineData {
+  readonly mediaType: string;
+  /** Base64. */
+  readonly data: string;
+}
+
+/** Undefined for other URLs and for data that is not in base64. */
+export function parseDataUrl(url: string): InlineData | undefined {
+  if (!url.startsWith('data:')) return undefined;
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).split(';');
+  return comma > 0 && parameters.includes('base64') ? { mediaType, data: url.slice(comma + 1) } : undefined;
+}
+
+export const dataUrl = ({ mediaType, data }: InlineData): string => `data:${mediaType};base64,${data}`;
+
+/** Without the members that are undefined. */
+export function withoutUndefined<T extends object>(
+  object: T,
+): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
+}

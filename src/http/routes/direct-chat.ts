@@ -1,0 +1,195 @@
+// Chat completions on the Node server, before fastify, whose hooks, body parser and reply take a fifth of their time.
+// Only for usual requests: all others, and all errors, are left to fastify. The checks and the handler are the same.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { completionsApi } from '../../api/completions.ts';
+import { completionCaller, credentialIn } from '../access.ts';
+import type { Caller } from '../access.ts';
+import type { ServerDeps } from '../deps.ts';
+import { createHostCheck, tooSlow } from '../guards.ts';
+import { clientAbortSignal, handedOver, trackRequest } from '../lifecycle.ts';
+import type { RoutingHeaders } from './completions.ts';
+import { callerName, parseRoutingHeaders, sendCompletion } from './completions.ts';
+
+const { path } = completionsApi.chat;
+
+/** Must be installed when all routes are: it comes before them. */
+export function installDirectChat(server: FastifyInstance, deps: ServerDeps, requestTimeoutMs: number): void {
+  const node = server.server;
+  const [handle] = node.listeners('request') as [RequestListener];
+  const onTooSlow = (socket: Socket) => void node.emit('clientError', tooSlow(), socket);
+  const bodies = new ReceivedBodies(deps, requestTimeoutMs, onTooSlow);
+  const direct = new DirectChat(server, deps, bodies, handle);
+  node.off('request', handle);
+  node.on('request', (request, response) => {
+    if (!direct.serve(request, response)) handle(request, response);
+  });
+}
+
+class DirectChat {
+  readonly #server: FastifyInstance;
+  readonly #deps: ServerDeps;
+  readonly #bodies: ReceivedBodies;
+  readonly #handle: RequestListener;
+  readonly #readHeaders: (request: IncomingMessage) => UsualHeaders | undefined;
+
+  constructor(server: FastifyInstance, deps: ServerDeps, bodies: ReceivedBodies, handle: RequestListener) {
+    this.#server = server;
+    this.#deps = deps;
+    this.#bodies = bodies;
+    this.#handle = handle;
+    this.#readHeaders = createHeaderReader(deps);
+  }
+
+  /** False: nothing has happened, fastify serves it. */
+  serve(request: IncomingMessage, response: ServerResponse): boolean {
+    const { access, gateway, ids, clock, events } = this.#deps;
+    const { traffic } = this.#server;
+    if (request.url !== path || request.method !== 'POST' || traffic.isDraining) return false;
+    const headers = this.#readHeaders(request);
+    if (!headers) return false;
+    const length = Number(request.rawHeaders[headers.lengthIndex]);
+    if (!(length > 0 && length <= gateway.defaults.maxBodyBytes)) return false;
+    // With every request: a key may be revoked or expire while a connection is open.
+    const caller = completionCaller(headers.credential, access);
+    if (!caller) return false;
+    const requestId = ids.uuid();
+    trackRequest({ traffic, clock, events }, response, requestId, 'POST', path);
+    this.#bodies.receive(request, response, (body) => {
+      this.#complete(response, requestId, caller, headers, body).catch((error: unknown) => {
+        handedOver.set(request, { requestId, error });
+        this.#handle(request, response);
+      });
+    });
+    return true;
+  }
+
+  async #complete(
+    raw: ServerResponse,
+    requestId: string,
+    caller: Caller,
+    { contentType, routing }: UsualHeaders,
+    body: Uint8Array,
+  ): Promise<void> {
+    const { gateway, log } = this.#deps;
+    const parsed = gateway.parseRequest('chat', body, { contentType });
+    const signal = clientAbortSignal({ raw, request: withoutDeadline }, this.#server.traffic);
+    const options = { requestId, caller: callerName(caller), ...routing, signal };
+    const completion = await gateway.complete(parsed, options);
+    return sendCompletion({ raw, requestId }, parsed.api, completion, log);
+  }
+}
+
+/** It is that of the gateway. */
+const withoutDeadline = { deadline: null };
+
+/* ---- headers ---- */
+
+interface UsualHeaders {
+  readonly raw: readonly string[];
+  /** Of the value of Content-Length in `raw`. */
+  readonly lengthIndex: number;
+  readonly credential: string;
+  readonly contentType: string;
+  readonly routing: RoutingHeaders;
+}
+
+/** Headers with which fastify does more, or something else. */
+const unusual = [
+  'origin',
+  'expect',
+  'transfer-encoding',
+  'content-encoding',
+  'x-request-id',
+  'anthropic-version',
+  'anthropic-beta',
+] as const;
+
+/** Undefined for unusual headers. Those of a connection are read once while they stay the same. */
+function createHeaderReader(deps: ServerDeps): (request: IncomingMessage) => UsualHeaders | undefined {
+  const isHostAllowed = createHostCheck(deps);
+  const known = new WeakMap<Socket, UsualHeaders>();
+  return (request) => {
+    const { socket, rawHeaders } = request;
+    const last = known.get(socket);
+    if (last && isSame(rawHeaders, last)) return last;
+    const { headers } = request;
+    const credential = credentialIn(headers);
+    const contentType = headers['content-type'] ?? '';
+    const isUsual =
+      isHostAllowed(headers.host ?? '') &&
+      /^application\/json(?:; ?charset=utf-8)?$/i.test(contentType) &&
+      unusual.every((name) => headers[name] === undefined);
+    const lengthIndex = rawHeaders.findIndex((name) => name.toLowerCase() === 'content-length') + 1;
+    const routing = isUsual ? routingOf(headers, deps) : undefined;
+    if (credential === undefined || !routing || lengthIndex % 2 === 0) return undefined;
+    const read = { raw: rawHeaders, lengthIndex, credential, contentType, routing };
+    known.set(socket, read);
+    return read;
+  };
+}
+
+function routingOf(
+  headers: IncomingMessage['headers'],
+  { gateway }: Pick<ServerDeps, 'gateway'>,
+): RoutingHeaders | undefined {
+  try {
+    return parseRoutingHeaders(headers, gateway.defaults);
+  } catch {
+    return undefined;
+  }
+}
+
+/** But for the length of the body. */
+function isSame(raw: readonly string[], { raw: last, lengthIndex }: UsualHeaders): boolean {
+  if (raw.length !== last.length) return false;
+  for (let index = 0; index < raw.length; index++)
+    if (raw[index] !== last[index] && index !== lengthIndex) return false;
+  return true;
+}
+
+/* ---- bodies ---- */
+
+const checkIntervalMs = 1_000;
+
+/** Reads bodies whole. One timer for all of them: a timer each costs more than reading one. */
+class ReceivedBodies {
+  readonly #deps: Pick<ServerDeps, 'clock'>;
+  readonly #timeoutMs: number;
+  readonly #onTooSlow: (socket: Socket) => void;
+  /** When they began, monotonic. */
+  readonly #receiving = new Map<IncomingMessage, number>();
+  #isChecking = false;
+
+  constructor(deps: Pick<ServerDeps, 'clock'>, timeoutMs: number, onTooSlow: (socket: Socket) => void) {
+    this.#deps = deps;
+    this.#timeoutMs = timeoutMs;
+    this.#onTooSlow = onTooSlow;
+  }
+
+  receive(request: IncomingMessage, response: ServerResponse, onBody: (body: Buffer) => void): void {
+    const chunks: Buffer[] = [];
+    this.#receiving.set(request, this.#deps.clock.monotonic());
+    this.#check();
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      this.#receiving.delete(request);
+      const [only] = chunks;
+      onBody(chunks.length === 1 && only ? only : Buffer.concat(chunks));
+    });
+    response.on('close', () => this.#receiving.delete(request));
+  }
+
+  #check(): void {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    this.#deps.clock.after(checkIntervalMs, () => {
+      const begunBefore = this.#deps.clock.monotonic() - this.#timeoutMs;
+      for (const [{ socket }, begunAt] of this.#receiving)
+        if (begunAt <= begunBefore) this.#onTooSlow(socket);
+      this.#isChecking = false;
+      if (this.#receiving.size > 0) this.#check();
+    });
+  }
+}
