@@ -65,7 +65,11 @@ function world(
   });
   const call = (
     body: object,
-    options: { signal?: AbortSignal; operation?: 'chat' | 'embeddings'; secret?: string | null } = {},
+    options: {
+      signal?: AbortSignal;
+      operation?: 'chat' | 'embeddings' | 'messages';
+      secret?: string | null;
+    } = {},
   ) =>
     client.call({
       model,
@@ -534,6 +538,22 @@ describe('a streamed call, after its first content', () => {
     expect(await made.outcome.ended).toMatchObject({ failureClass: null });
     await made.clock.advance(1_000);
     expect(made.clock.pending).toBe(0);
+  });
+
+  it.each<[string, Script]>([
+    ['silence', [3_600_000]],
+    ['a cut', [new Error('cut')]],
+    ['a cut in the middle of an event', ['data: {"choi', new Error('cut')]],
+    ['comments without end', Array.from({ length: 100 }, () => [400, ': still here\n\n']).flat()],
+  ])('in another API has its last events although its end is %s', async (_what, end) => {
+    const made = streamWorld([a, event({}, 'stop'), ...end]);
+    const body = { max_tokens: 9, messages: [{ role: 'user', content: 'hello' }], stream: true };
+    const outcome = await made.clock.run(made.call(body, { operation: 'messages' }));
+    if (!isStream(outcome)) throw new Error('no stream');
+    const text = await readRest({ clock: made.clock, outcome });
+    expect(text).toContain('"stop_reason":"end_turn"');
+    expect(text.match(/event: message_stop/g)).toHaveLength(1);
+    expect(await outcome.ended).toMatchObject({ failureClass: null });
   });
 
   it.each<[string, Script]>([

@@ -145,10 +145,12 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   #interrupted(error: unknown): IteratorResult<Uint8Array, undefined> {
-    // A connection that breaks after completion is not a failure.
-    if (this.#deps.reader.isComplete) {
+    // A connection that breaks after completion is not a failure; a translated stream still needs its last events.
+    const { reader } = this.#deps;
+    if (reader.isComplete) {
+      const last = reader.finish();
       this.#settle(null);
-      return finished;
+      return last ? { done: false, value: last } : finished;
     }
     if (this.#isTimedOut) return this.#fail('timeout', error);
     const failureClass = error instanceof HttpFailure ? classifyFailure(error).failureClass : 'network';
