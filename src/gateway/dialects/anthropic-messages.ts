@@ -18,7 +18,14 @@ import type {
   ToolChoice,
   ToolResultPart,
 } from './conversation.ts';
-import { asFunctionCall, asFunctionTool, inCallOrder, readSignature, redacted } from './conversation.ts';
+import {
+  asFunctionCall,
+  asFunctionTool,
+  inCallOrder,
+  isTranslatedSignature,
+  readSignature,
+  redacted,
+} from './conversation.ts';
 import type { Dialect, EncodeTarget } from './dialect.ts';
 import { invalidField } from './dialect.ts';
 import type { JsonObject } from './json.ts';
@@ -30,6 +37,7 @@ export const anthropicMessages: Dialect = {
   decodeRequest,
   unsupported: ({ nativeFeatures, messages }) => [...nativeFeatures, ...audioIn(messages)],
   encodeRequest,
+  withoutTranslatedReasoning,
   decodeResponse,
   encodeResponse,
   createDecoder: () => new MessagesDecoder(),
@@ -254,13 +262,7 @@ function encodeRequest(conversation: Conversation, target: EncodeTarget): JsonOb
     tool_choice: tools.length > 0 ? encodeToolChoice(conversation) : undefined,
     thinking: thinking.thinking,
     output_config: outputConfig(format, thinking.effort),
-    // With thinking the API accepts no other temperature than its default.
-    temperature:
-      thinking.thinking || conversation.temperature === undefined
-        ? undefined
-        : Math.min(1, conversation.temperature),
-    top_p: conversation.topP,
-    top_k: conversation.topK,
+    ...encodeSampling(conversation, thinking.thinking),
     stop_sequences: sequences && sequences.length > 0 ? sequences : undefined,
     metadata: user === undefined ? undefined : { user_id: user },
     stream: isStream ? true : undefined,
@@ -431,11 +433,13 @@ interface EncodedThinking {
 }
 
 function encodeThinking(
-  { reasoning, messages }: Conversation,
+  { reasoning, messages, toolChoice }: Conversation,
   { supportsReasoning }: EncodeTarget,
   maxTokens: number,
 ): EncodedThinking {
-  if (!reasoning || !supportsReasoning) return {};
+  // The API does not think where a tool is forced.
+  const isForced = toolChoice?.type === 'required' || toolChoice?.type === 'tool';
+  if (!reasoning || !supportsReasoning || isForced) return {};
   const { effort, budgetTokens } = reasoning;
   if (effort === 'none') return { thinking: { type: 'disabled' } };
   if (budgetTokens === undefined)
@@ -456,6 +460,37 @@ function hasUnsignedCalls(messages: readonly Message[]): boolean {
   return (
     parts.some(({ type }) => type === 'tool-call') &&
     !parts.some((part) => part.type === 'reasoning' && part.signature?.api === 'messages')
+  );
+}
+
+/** With thinking the API accepts its defaults only, and never both of temperature and top_p. */
+function encodeSampling({ temperature, topP, topK }: Conversation, thinking?: JsonObject): JsonObject {
+  if (thinking && thinking['type'] !== 'disabled') return {};
+  return withoutUndefined({
+    temperature: temperature === undefined ? undefined : Math.min(1, temperature),
+    top_p: temperature === undefined ? topP : undefined,
+    top_k: topK,
+  });
+}
+
+function withoutTranslatedReasoning({ thinking, messages, ...rest }: JsonObject): JsonObject {
+  const left = objectsIn(messages).flatMap((message) => {
+    if (!Array.isArray(message['content'])) return [message];
+    const content = message['content'].filter((block) => !isTranslatedThinking(block));
+    return content.length === 0 && message['content'].length > 0 ? [] : [{ ...message, content }];
+  });
+  const lastTurn = objectsIn(left.findLast(({ role }) => role === 'assistant')?.['content']);
+  const types = new Set(lastTurn.map(({ type }) => type));
+  const hasUnsigned = types.has('tool_use') && !types.has('thinking') && !types.has('redacted_thinking');
+  const mayThink = asObject(thinking)?.['type'] !== 'enabled' || !hasUnsigned;
+  return { ...rest, messages: left, ...(thinking !== undefined && mayThink && { thinking }) };
+}
+
+function isTranslatedThinking(block: unknown): boolean {
+  const { type, signature, data } = asObject(block) ?? {};
+  return (
+    (type === 'thinking' && isTranslatedSignature(signature)) ||
+    (type === 'redacted_thinking' && isTranslatedSignature(data))
   );
 }
 

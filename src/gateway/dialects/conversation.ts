@@ -239,6 +239,14 @@ export function readSignature(text: string, api: Signature['api'], id?: string):
   }
 }
 
+/** Of another API, or made up: the field of a response has it, and no provider accepts it. */
+export const isTranslatedSignature = (text: unknown): boolean =>
+  typeof text === 'string' && text.startsWith(signaturePrefix);
+
+/** Fast, and true for a few other bodies, too. */
+export const mayHaveTranslatedSignature = (body: Uint8Array): boolean =>
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(`"${signaturePrefix}`);
+
 /** As it is, if it says so already. */
 export const redacted = (signature: Signature): Signature =>
   signature.api === 'messages' ? { ...signature, isRedacted: true } : signature;

@@ -57,6 +57,8 @@ export interface Dialect {
   /** What the request requires and this API does not have, as text for the caller; empty: it can be encoded. */
   unsupported(conversation: Conversation): readonly string[];
   encodeRequest(conversation: Conversation, target: EncodeTarget): JsonObject;
+  /** The request without the reasoning of models with another API, for one with this API. */
+  withoutTranslatedReasoning?(json: JsonObject): JsonObject;
   /** Undefined for anything else than a response of this API. Never throws. */
   decodeResponse(json: JsonObject): Completion | undefined;
   /** `completion` has a usage, at least an estimate. */

@@ -295,7 +295,9 @@ type OutputItem = OpenAI.Responses.ResponseOutputItem;
 
 export function encodeResponse(completion: Completion, context: ResponseContext): JsonObject {
   const names = new ToolNames(context);
-  const output = completion.parts.map((part, index) => encodeItem(part, itemId(part, context, index), names));
+  const output = completion.parts.map((part, index) =>
+    encodeItem(part, itemId(part, context, index, names), names),
+  );
   return responseOf(context, completion.model, { output, completion });
 }
 
@@ -381,8 +383,10 @@ const idPrefixes: Readonly<Record<AssistantPart['type'], string>> = {
   audio: 'msg',
 };
 
-function itemId(part: AssistantPart, { id }: ResponseContext, index: number): string {
-  return `${idPrefixes[part.type]}_${id}${index}`;
+/** The API checks the prefix when a client returns the item. */
+function itemId(part: AssistantPart, { id }: ResponseContext, index: number, names: ToolNames): string {
+  const isCustom = part.type === 'tool-call' && names.isCustom(part);
+  return `${isCustom ? 'ctc' : idPrefixes[part.type]}_${id}${index}`;
 }
 
 /** Which tools of the request are custom ones or in a namespace: other APIs have neither. */
@@ -550,7 +554,7 @@ export class ResponsesEncoder implements StreamEncoder {
   }
 
   #begin(index: number, part: AssistantPart): string {
-    const id = itemId(part, this.#context, index);
+    const id = itemId(part, this.#context, index, this.#names);
     const isCustom = part.type === 'tool-call' && this.#names.isCustom(part);
     this.#items.set(index, { id, part, isCustom });
     const at = { item_id: id, output_index: index };
@@ -599,7 +603,7 @@ export class ResponsesEncoder implements StreamEncoder {
   }
 
   #end(index: number, part: AssistantPart): string {
-    const id = this.#items.get(index)?.id ?? itemId(part, this.#context, index);
+    const id = this.#items.get(index)?.id ?? itemId(part, this.#context, index, this.#names);
     const item = encodeItem(part, id, this.#names);
     this.#output[index] = item;
     const at = { item_id: id, output_index: index };

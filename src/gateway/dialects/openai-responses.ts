@@ -9,7 +9,7 @@ import type {
   ToolChoice,
   ToolResultPart,
 } from './conversation.ts';
-import { asFunctionTool } from './conversation.ts';
+import { asFunctionTool, isTranslatedSignature } from './conversation.ts';
 import type { Dialect, EncodeTarget } from './dialect.ts';
 import { invalidField } from './dialect.ts';
 import { effortOf, schemaFormat } from './openai-chat.ts';
@@ -29,6 +29,7 @@ export const openAiResponses: Dialect = {
   decodeRequest,
   unsupported,
   encodeRequest,
+  withoutTranslatedReasoning,
   decodeResponse,
   encodeResponse,
   createDecoder: () => new ResponsesDecoder(),
@@ -253,6 +254,16 @@ function decodeFormat(format: JsonObject | undefined): Conversation['format'] {
 function unsupported({ nativeFeatures, messages, stop }: Conversation): readonly string[] {
   const hasAudio = messages.some(({ parts }) => parts.some(({ type }) => type === 'audio'));
   return [...nativeFeatures, ...(hasAudio ? ['audio input'] : []), ...(stop ? ['stop'] : [])];
+}
+
+function withoutTranslatedReasoning(json: JsonObject): JsonObject {
+  const { input } = json;
+  if (!Array.isArray(input)) return json;
+  const isTranslated = (item: unknown) => {
+    const { type, encrypted_content } = asObject(item) ?? {};
+    return type === 'reasoning' && isTranslatedSignature(encrypted_content);
+  };
+  return { ...json, input: input.filter((item) => !isTranslated(item)) };
 }
 
 /** The least that the API accepts. */

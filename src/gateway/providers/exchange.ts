@@ -2,6 +2,7 @@
 // translated otherwise.
 import { eventsOf } from '../dialects/completion-builder.ts';
 import type { Completion, Usage } from '../dialects/conversation.ts';
+import { mayHaveTranslatedSignature } from '../dialects/conversation.ts';
 import type { Dialect, EncodeTarget, ResponseCheck, ResponseContext } from '../dialects/dialect.ts';
 import { charactersIn, charactersPerToken, checkBody, checkCompletion } from '../dialects/dialect.ts';
 import { checkEmbeddings } from '../dialects/embeddings.ts';
@@ -105,7 +106,7 @@ function decodedExchange(
   return {
     path: dialect.path(model.upstreamModel, request.isStream),
     headers: { ...dialect.headers, ...request.headers },
-    body: spliceModel(request, model.upstreamModel),
+    body: ownBody(request, dialect, model),
     readResponse: (body) => {
       const check = checkBody(body, (json) => checkCompletion(dialect.decodeResponse(json)));
       if (check.state !== 'valid') return check;
@@ -118,6 +119,14 @@ function decodedExchange(
     },
     createReader: () => new StreamReader(1, { decoder: dialect.createDecoder(), estimateUsage }),
   };
+}
+
+/** Byte for byte but for the name of the model, unless a model with another API has continued the conversation. */
+function ownBody(request: CompletionRequest, dialect: Dialect, { upstreamModel }: Model): Uint8Array {
+  if (!dialect.withoutTranslatedReasoning || !mayHaveTranslatedSignature(request.body))
+    return spliceModel(request, upstreamModel);
+  const json = dialect.withoutTranslatedReasoning(request.decode().json);
+  return Buffer.from(JSON.stringify({ ...json, model: upstreamModel }));
 }
 
 function translatedExchange(

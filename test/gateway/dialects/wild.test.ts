@@ -2,6 +2,7 @@
 // rules of their API, or an error.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { writeSignature } from '../../../src/gateway/dialects/conversation.ts';
 import { parseRequest } from '../../../src/gateway/dialects/parse-request.ts';
 import { exchangeFor } from '../../../src/gateway/providers/exchange.ts';
 import { modelOf } from '../../support/gateway/routing-world.ts';
@@ -310,6 +311,18 @@ describe.each(others('chat'))('a chat stream for a caller of the %s API', (calle
   });
 });
 
+it('a call of a custom tool has the id and the input of its kind', () => {
+  const input = JSON.stringify({ input: '*** Begin Patch' });
+  const stream = translate('responses', 'chat', [
+    chunk(call(0, { id: 'a', function: { name: 'patch', arguments: input } })),
+    chunk({}, 'tool_calls'),
+    'data: [DONE]\n\n',
+  ]);
+  expect(stream).toMatch(
+    /output_item\.done","output_index":0,"item":\{"id":"ctc_[^"]+","call_id":"a","name":"patch","type":"custom_tool_call","input":"\*\*\* Begin Patch"/,
+  );
+});
+
 describe('a request', () => {
   const sent = (caller: CallerApi, upstream: UpstreamApi, body: object) => {
     const model = {
@@ -334,6 +347,52 @@ describe('a request', () => {
     const body = sent('responses', 'chat', { instructions: undefined, input });
     expect(body['messages']).toEqual([{ role: 'user', content: 'hi' }]);
     expect(body['tools']?.map(({ function: fn }) => (fn as { name: string }).name)).toContain('extra');
+  });
+
+  const translated = writeSignature({ api: 'gemini', data: 'GEM' }, 'messages');
+  const madeUp = writeSignature(undefined, 'messages');
+  const question = { role: 'user', content: 'hi' };
+
+  it('with thinking of another model reaches a model of the Messages API without it', () => {
+    const own = { type: 'thinking', thinking: 'Mine.', signature: 'SIGNED' };
+    const call = { type: 'tool_use', id: 'a', name: 'read', input: {} };
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] };
+    const turn = (...content: object[]) => ({ role: 'assistant', content });
+    const body = {
+      unknown: 12,
+      messages: [
+        question,
+        turn(own, { type: 'text', text: 'One.' }),
+        question,
+        turn({ type: 'thinking', thinking: 'Cut off.', signature: madeUp }),
+        question,
+        turn({ type: 'redacted_thinking', data: translated }, call),
+        result,
+      ],
+    };
+    expect(sent('messages', 'messages', body)).toEqual({
+      ...requests.messages,
+      model: 'up-1',
+      unknown: 12,
+      messages: [question, body.messages[1], question, question, turn(call), result],
+      // With a budget the API demands thinking before the calls of the last turn.
+      thinking: undefined,
+    });
+    const signed = { messages: [...body.messages, question, turn(own, call), result] };
+    expect(sent('messages', 'messages', signed)).toMatchObject({ thinking: requests.messages.thinking });
+  });
+
+  it('with reasoning of another model reaches a model of the Responses API without it', () => {
+    const reasoning = (encrypted_content: string) => ({ type: 'reasoning', summary: [], encrypted_content });
+    const input = [question, reasoning('OWN'), reasoning(translated), reasoning(madeUp), question];
+    expect(sent('responses', 'responses', { input, unknown: 12 })).toEqual({
+      ...requests.responses,
+      model: 'up-1',
+      unknown: 12,
+      input: [question, reasoning('OWN'), question],
+    });
+    const quoting = sent('responses', 'responses', { input: 'What is "hw1.x"?' });
+    expect(quoting['input']).toBe('What is "hw1.x"?');
   });
 
   it('with an item that other APIs do not have names it', () => {

@@ -1,0 +1,35 @@
+// Requests to providers: what one API allows and another rejects.
+import { describe, expect, it } from 'vitest';
+import type { EncodeTarget } from './dialect.ts';
+import { dialectOf } from './parse-request.ts';
+
+const target: EncodeTarget = { upstreamModel: 'm', maxOutputTokens: 32_000, supportsReasoning: true };
+const tool = { type: 'function', function: { name: 'read', parameters: { type: 'object' } } };
+
+function sent(more: object) {
+  const chat = { messages: [{ role: 'user', content: 'hi' }], ...more };
+  return dialectOf('messages').encodeRequest(dialectOf('chat').decodeRequest(chat), target);
+}
+
+describe('a request to the Messages API', () => {
+  it('has no thinking where a tool is forced, which the API rejects', () => {
+    for (const tool_choice of ['required', { type: 'function', function: { name: 'read' } }]) {
+      const body = sent({ reasoning_effort: 'high', tools: [tool], tool_choice });
+      expect(body).not.toHaveProperty('thinking');
+      expect(body).toHaveProperty('tool_choice');
+    }
+    const free = sent({ reasoning_effort: 'high', tools: [tool] });
+    expect(free).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: 'high' } });
+  });
+
+  it('has either temperature or top_p, and neither they nor top_k beside thinking', () => {
+    const sampling = { temperature: 0.2, top_p: 0.5, top_k: 40 };
+    const body = sent(sampling);
+    expect(body).toMatchObject({ temperature: 0.2, top_k: 40 });
+    expect(body).not.toHaveProperty('top_p');
+    expect(sent({ top_p: 0.5 })).toMatchObject({ top_p: 0.5 });
+    const thinking = sent({ ...sampling, reasoning_effort: 'low' });
+    for (const name of Object.keys(sampling)) expect(thinking).not.toHaveProperty(name);
+    expect(sent({ ...sampling, reasoning_effort: 'none' })).toMatchObject({ temperature: 0.2 });
+  });
+});
