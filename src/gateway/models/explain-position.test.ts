@@ -2,8 +2,12 @@
 import { VirtualClock } from '../../../test/support/core/virtual-clock.ts';
 import { describe, expect, it } from 'vitest';
 import type { ScriptedModel } from '../../../test/support/gateway/routing-world.ts';
-import { MapCooldowns, modelOf, scriptedKeys } from '../../../test/support/gateway/routing-world.ts';
-import type { Score } from '../types.ts';
+import {
+  MapCooldowns,
+  modelOf,
+  scriptedKeys,
+  scriptedScores,
+} from '../../../test/support/gateway/routing-world.ts';
 import type { RoutingSnapshot } from '../routing/select-candidates.ts';
 import { FailureBackoff } from '../state/availability.ts';
 import type { ModelView } from './model-view.ts';
@@ -17,7 +21,7 @@ function world(scripted: readonly ScriptedModel[], policy: Partial<RoutingSnapsh
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys(() => 1),
     cooldowns,
-    scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
+    scores: scriptedScores(scripted),
     backoff,
     policy: { aliases: new Map(), modelOrder: [], ...policy },
   };

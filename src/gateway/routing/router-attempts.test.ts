@@ -449,6 +449,17 @@ describe('the same model at several providers', () => {
     expect(results.some(({ isFallback }) => isFallback)).toBe(false);
   });
 
+  it('includes one without any request, which has no score yet', async () => {
+    const [first] = equal();
+    const world = new RoutingWorld([
+      ...(first ? [first] : []),
+      { name: 'b/x', upstream: 'x' },
+      { name: 'c/y', score: 0.7 },
+    ]);
+    for (let request = 0; request < 4; request++) await world.complete();
+    expect(world.called).toEqual(['a/x', 'b/x', 'a/x', 'b/x']);
+  });
+
   it('gets a request where the fewest are in flight, streams until their end', async () => {
     const script = { does: 'stream', endsAfterMs: 10_000 } as const;
     const world = new RoutingWorld(equal({ script }));

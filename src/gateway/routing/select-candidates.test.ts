@@ -10,8 +10,9 @@ import {
   MapCooldowns,
   modelOf,
   scriptedKeys,
+  scriptedScores,
 } from '../../../test/support/gateway/routing-world.ts';
-import type { CompletionRequest, Score } from '../types.ts';
+import type { CompletionRequest } from '../types.ts';
 import { GatewayError } from '../errors.ts';
 import { FailureBackoff } from '../state/availability.ts';
 import type { RoutingSnapshot } from './select-candidates.ts';
@@ -30,7 +31,7 @@ function snapshotOf(
     models: scripted.map((model, index) => modelOf(model, index + 1)),
     keys: scriptedKeys((name) => scripted.find((model) => model.name === name)?.keys ?? 1),
     cooldowns,
-    scores: { of: (id) => ({ effectiveScore: scripted[id - 1]?.score ?? 0.5 }) as Score },
+    scores: scriptedScores(scripted),
     backoff,
     policy: {
       aliases: new Map(Object.entries(aliases).map(([name, models]) => [name, models.split(',')])),

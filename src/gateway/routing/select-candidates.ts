@@ -3,7 +3,7 @@ import { meetsAll, requirementsOf } from '../models/model-definition.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import type { Cooldowns, FailureBackoff } from '../state/availability.ts';
 import type { ScoreLookup } from '../state/scores.ts';
-import type { CompletionRequest, Model, ProviderKey } from '../types.ts';
+import type { CompletionRequest, Model, ProviderKey, Score } from '../types.ts';
 import type { NamedModels, NameSettings } from './model-names.ts';
 import { identityOf, invalidModel, orderOf, requestedModels } from './model-names.ts';
 import { noCandidateError, unsupportedFeatures } from './no-candidate.ts';
@@ -175,10 +175,21 @@ const compareRank = (a: SortKey, b: SortKey): number =>
 /** Scores of the same model at two providers that differ by no more than this are equal: both are used. */
 const similarScore = 0.05;
 
+type RankedScore = Pick<SortKey, 'score' | 'isUntried'>;
+
+/** A model without requests has no evidence against it, and would never get any behind one with a good score. */
+const isSimilar = (one: RankedScore, other: RankedScore): boolean =>
+  one.isUntried || other.isUntried || Math.abs(one.score - other.score) <= similarScore;
+
+const rankedScore = ({ effectiveScore, longTerm }: Score): RankedScore => ({
+  score: effectiveScore,
+  isUntried: longTerm.requests === 0,
+});
+
 /** The same model upstream with a similar score: they share the load. */
 export function isInterchangeable(one: Model, other: Model, scores: ScoreLookup): boolean {
-  const scoreOf = ({ id }: Model) => scores.of(id).effectiveScore;
-  return identityOf(one) === identityOf(other) && Math.abs(scoreOf(one) - scoreOf(other)) <= similarScore;
+  const scoreOf = ({ id }: Model) => rankedScore(scores.of(id));
+  return identityOf(one) === identityOf(other) && isSimilar(scoreOf(one), scoreOf(other));
 }
 
 /** The index of the first, or of what is interchangeable with it and has fewer calls in flight, or was used longer ago. */
@@ -189,7 +200,8 @@ function leastLoaded(ranked: readonly SortKey[], load: ModelLoad | undefined): n
   let least = 0;
   let leastLoad = load.of(first.candidate.model.id);
   for (const [index, each] of ranked.entries()) {
-    if (compareRank(first, each) !== 0 || first.score - each.score > similarScore) break;
+    if (compareRank(first, each) !== 0) break;
+    if (!isSimilar(first, each)) continue;
     const { model } = each.candidate;
     const own = load.of(model.id);
     const isLess = (own.inFlight - leastLoad.inFlight || own.lastCall - leastLoad.lastCall) < 0;
@@ -225,7 +237,7 @@ function sortKeyOf(
     isBackedOff: Number(backoff.isBackedOff(model.id)),
     order: Math.min(orderOf(model, policy), policy.modelOrder.length),
     isDiscovered: Number(isUnchosen(model)),
-    score: scores.of(model.id).effectiveScore,
+    ...rankedScore(scores.of(model.id)),
   };
 }
 

@@ -24,6 +24,8 @@ import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas
 import type { RoutingPolicy } from '../../../src/gateway/routing/routed-request.ts';
 import { Router } from '../../../src/gateway/routing/router.ts';
 import { CooldownMap, FailureBackoff, Trials } from '../../../src/gateway/state/availability.ts';
+import type { ScoreLookup } from '../../../src/gateway/state/scores.ts';
+import { priorScore } from '../../../src/gateway/state/scores.ts';
 
 /** Records its sleeps. */
 export class RecordingClock extends VirtualClock {
@@ -141,6 +143,29 @@ const policy: RoutingPolicy = {
   aliases: new Map(),
   modelOrder: [],
 };
+
+/** Of models with the ids 1, 2, …; one without a score has no history. */
+export const scriptedScores = (scripted: readonly ScriptedModel[]): ScoreLookup => ({
+  of: (id) => {
+    const given = scripted[id - 1]?.score;
+    const stats = {
+      requests: given === undefined ? 0 : 1,
+      successes: 0,
+      averageSeconds: 0,
+      typicalSeconds: 0,
+    };
+    const score = given ?? priorScore;
+    return {
+      longTerm: stats,
+      recent: stats,
+      windowDays: 7,
+      reliabilityScore: score,
+      recentReliabilityScore: null,
+      effectiveScore: score,
+      decisionReason: '',
+    };
+  },
+});
 
 export function modelOf(scripted: ScriptedModel, id: number): Model {
   const { name, upstream = name, isLocal = false, isActive = true, capabilities, quotas = {} } = scripted;
@@ -262,7 +287,7 @@ export class RoutingWorld {
       models: () => this.models,
       keys: scriptedKeys((name) => this.#scriptedOf(name).keys ?? 1, 1),
       cooldowns: this.cooldowns,
-      scores: { of: (id) => this.#scoreOf(id) },
+      scores: scriptedScores(scripted),
       backoff: this.backoff,
       quotas,
       provider: { call: (request) => this.#call(request) },
@@ -342,20 +367,6 @@ export class RoutingWorld {
     const scripted = this.#scripted.find((model) => model.name === name);
     if (!scripted) throw new Error(`There is no ${name}.`);
     return scripted;
-  }
-
-  #scoreOf(id: number) {
-    const stats = { requests: 0, successes: 0, averageSeconds: 0, typicalSeconds: 0 };
-    const score = this.#scripted[id - 1]?.score ?? 0.5;
-    return {
-      longTerm: stats,
-      recent: stats,
-      windowDays: 7,
-      reliabilityScore: score,
-      recentReliabilityScore: null,
-      effectiveScore: score,
-      decisionReason: '',
-    };
   }
 
   #call: ProviderClient['call'] = async ({ model, baseUrl, key, timeouts, signal }) => {
