@@ -35,6 +35,7 @@ const hints: readonly Row[] = [
   ['Retry-After in seconds', { 'Retry-After': '30' }, '', 30_000, 'retry-after'],
   ['Retry-After with a fraction', { 'retry-after': '7.66' }, '', 7_660, 'retry-after'],
   ['Retry-After now', { 'retry-after': '0' }, '', 1_000, 'retry-after'],
+  ['Retry-After just passed', { 'retry-after': '-5' }, '', 1_000, 'retry-after'],
   ['Retry-After as a date', { 'retry-after': 'Sat, 31 Jan 2026 12:00:42 GMT' }, '', 42_000, 'retry-after'],
   [
     'a date against the clock of the server',
@@ -297,6 +298,41 @@ const hints: readonly Row[] = [
     12 * hourMs,
     'body message',
   ],
+  [
+    'OpenRouter, the delay of Gemini upstream',
+    {},
+    openRouter(
+      json({
+        error: {
+          message: 'Resource has been exhausted (e.g. check quota).',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '12s' }],
+        },
+      }),
+    ),
+    12_000,
+    'body RetryInfo',
+  ],
+  [
+    'OpenRouter, the quota per day of Gemini upstream',
+    {},
+    openRouter(json(gemini('12s', 'GenerateRequestsPerDayPerProjectPerModel'))),
+    20 * hourMs,
+    'body daily quota',
+  ],
+  [
+    'Cloudflare, the daily allocation by its code',
+    {},
+    json({ success: false, errors: [{ code: 3036, message: 'AiError: Account limited' }] }),
+    12 * hourMs,
+    'body daily allocation',
+  ],
+  [
+    'Bedrock, tokens per day',
+    {},
+    json({ message: 'Too many tokens per day, please wait before trying again.' }),
+    12 * hourMs,
+    'body message',
+  ],
   ['tokens per day', {}, 'Tokens per day limit exceeded - too many tokens.', 12 * hourMs, 'body message'],
   [
     'Gemini, a quota per day until midnight Pacific, whatever its RetryInfo says',
@@ -349,7 +385,6 @@ describe('a retry hint', () => {
 
   const none: readonly (readonly [name: string, headers: Record<string, string>, body: string])[] = [
     ['nothing', {}, ''],
-    ['a negative number', { 'retry-after': '-5' }, ''],
     ['a number with exponent', { 'retry-after': '1e3' }, ''],
     ['not a number', { 'retry-after': 'NaN', 'x-ratelimit-reset': 'Infinity' }, ''],
     ['an empty value', { 'retry-after': ' ' }, ''],
@@ -365,6 +400,7 @@ describe('a retry hint', () => {
     ['a unit twice', { 'x-ratelimit-reset': '5s5s' }, ''],
     ['two values in one header', { 'retry-after': '5, 10' }, ''],
     ['a window with requests left', { 'x-ratelimit-reset': '60', 'x-ratelimit-remaining': '3' }, ''],
+    ['a delay long past', { 'retry-after': '-86400' }, ''],
     ['prose without a unit', {}, 'please try again in 5'],
     ['prose without a number', {}, 'please try again in a while'],
     ['prose about something else', {}, 'we waited 30 seconds for the model'],

@@ -35,7 +35,7 @@ export function readRetryHint(response: HintInput, now: number): RetryHint | und
   if (response.isRateLimited === false) return explicitHint(headers, now);
   const body = response.body ?? '';
   return (
-    dailyQuota(jsonBody(body), now) ??
+    dailyQuota(body, now) ??
     explicitHint(headers, now) ??
     bodyHint(body, now, (wrapped) => headersHint(wrapped, now)) ??
     windowHint(headers, now) ??
@@ -85,6 +85,21 @@ export function jsonBody(body: string): Json | undefined {
   }
 }
 
+/** The JSON objects in a body: its own, and what OpenRouter's upstream responded. */
+function jsonBodies(body: string): readonly Json[] {
+  const json = jsonBody(body);
+  if (!json) return [];
+  const raw = rawBody(json);
+  const upstream = raw === undefined ? undefined : jsonBody(raw);
+  return upstream ? [json, upstream] : [json];
+}
+
+/** OpenRouter: what its upstream responded, as text. */
+function rawBody(json: Json): string | undefined {
+  const raw = asObject(asObject(json['error'])?.['metadata'])?.['raw'];
+  return typeof raw === 'string' ? raw : undefined;
+}
+
 /** The message fields of an error body, wrapped ones last, or the text itself when it is not JSON. */
 export function messagesIn(body: string): readonly string[] {
   const json = jsonBody(body);
@@ -96,9 +111,8 @@ export function messagesIn(body: string): readonly string[] {
       .map((field) => place?.[field])
       .filter((value) => typeof value === 'string'),
   );
-  // OpenRouter: what its upstream responded.
-  const raw = asObject(error?.['metadata'])?.['raw'];
-  return typeof raw === 'string' ? [...messages, ...messagesIn(raw)] : messages;
+  const raw = rawBody(json);
+  return raw === undefined ? messages : [...messages, ...messagesIn(raw)];
 }
 
 /** The hint in a body. `readHeaders` reads the headers that OpenRouter wraps in the body. */
@@ -109,10 +123,20 @@ function bodyHint(
 ): RetryHint | undefined {
   const json = jsonBody(body);
   return (
-    (json && (retryInfo(json) ?? wrappedHeaders(json, readHeaders))) ??
+    firstIn(jsonBodies(body), retryInfo) ??
+    (json && wrappedHeaders(json, readHeaders)) ??
     dailyAllocation(json, body, now) ??
     prose(body)
   );
+}
+
+/** The first that is found. */
+function firstIn<T>(bodies: readonly Json[], find: (json: Json) => T | undefined): T | undefined {
+  for (const json of bodies) {
+    const found = find(json);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Gemini: `error.details[]` has `{"@type": "…google.rpc.RetryInfo", "retryDelay": "47.43s"}`. */
@@ -132,9 +156,9 @@ function retryInfo(json: Json): RetryHint | undefined {
  * Gemini: `error.details[].violations[]` has the `quotaId` of every exceeded quota (`GenerateRequestsPerDay…`). Its
  * RetryInfo is less than a minute even then. Its days end at midnight Pacific.
  */
-function dailyQuota(json: Json | undefined, now: number): RetryHint | undefined {
-  const details = asArray(asObject(json?.['error'])?.['details']).map(asObject);
-  const violations = details.flatMap((detail) => asArray(detail?.['violations'])).map(asObject);
+function dailyQuota(body: string, now: number): RetryHint | undefined {
+  const details = jsonBodies(body).flatMap((json) => asArray(asObject(json['error'])?.['details']));
+  const violations = details.flatMap((detail) => asArray(asObject(detail)?.['violations'])).map(asObject);
   const isPerDay = violations.some((violation) => /PerDay/.test(String(violation?.['quotaId'])));
   return isPerDay ? hintOf(untilPacificMidnightMs(now), 'body daily quota') : undefined;
 }
@@ -156,10 +180,10 @@ function wrappedHeaders(
 const hasErrorCode = (json: Json | undefined, code: number): boolean =>
   asArray(json?.['errors']).some((error) => asObject(error)?.['code'] === code);
 
-/** Cloudflare: code 4006 or "daily free allocation": both reset at midnight UTC. */
+/** Cloudflare: code 3036 or 4006, or "daily free allocation": all reset at midnight UTC. */
 function dailyAllocation(json: Json | undefined, body: string, now: number): RetryHint | undefined {
   const isUsedUp =
-    hasErrorCode(json, 4006) ||
+    [3036, 4006].some((code) => hasErrorCode(json, code)) ||
     messagesIn(body).some((message) => /\bdaily free allocation\b/i.test(message));
   return isUsedUp ? hintOf(windowMs('day', now), 'body daily allocation') : undefined;
 }
@@ -187,9 +211,9 @@ function vagueHint(body: string, now: number): RetryHint | undefined {
   return named.size === 1 && only ? hintOf(windowMs(only, now), 'body message') : undefined;
 }
 
-/** "limited to 10 API calls / minute", "Tokens per day limit exceeded", "free-models-per-day". */
+/** "limited to 10 API calls / minute", "Too many tokens per day", "free-models-per-day". */
 function windowsNamedIn(message: string): readonly WindowName[] {
-  if (!/\b(?:limit|quota)/i.test(message)) return [];
+  if (!/\b(?:limit|quota|too many\b)/i.test(message)) return [];
   const found = message.matchAll(/(?:\/ ?|\bper[ -])(second|minute|min|hour|day|month)\b/gi);
   return Array.from(found, ([, name = '']) => windowNames[name.toLowerCase()]).filter(
     (name) => name !== undefined,
@@ -408,6 +432,9 @@ function untilMs(at: number, now: number): number | undefined {
 function retryAfterHeaderMs(value: string, now: number, serverDate?: string): number | undefined {
   const seconds = decimal(value);
   if (seconds !== undefined) return plausibleMs(seconds * 1_000);
+  // Some servers subtract their clock from a time that has just passed.
+  const passed = decimal(value.trim().replace(/^-/, ''));
+  if (passed !== undefined) return untilMs(now - passed * 1_000, now);
   const at = httpDate(value) ?? isoDate(value);
   if (at === undefined) return plausibleMs(compactDurationMs(value));
   return untilMs(at, httpDate(serverDate ?? '') ?? now);

@@ -40,6 +40,37 @@ const byStatus: readonly Row[] = [
 
 const contextTooLong: readonly Row[] = [
   [
+    'vLLM, the prompt alone',
+    400,
+    openAi(
+      null,
+      'The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure that `max_model_len` is no smaller than the number of text tokens.',
+    ),
+    'context-too-long',
+  ],
+  [
+    'LM Studio',
+    400,
+    {
+      error:
+        'Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input',
+    },
+    'context-too-long',
+  ],
+  [
+    'llama.cpp as a server error',
+    500,
+    {
+      error: {
+        code: 500,
+        message:
+          'the request exceeds the available context size. try increasing the context size or enable context shift',
+        type: 'server_error',
+      },
+    },
+    'context-too-long',
+  ],
+  [
     'OpenAI',
     400,
     openAi(
@@ -296,6 +327,30 @@ const others: readonly Row[] = [
     'Novita, no balance',
     403,
     { code: 403, reason: 'NOT_ENOUGH_BALANCE', message: 'not enough balance' },
+    'payment',
+  ],
+  ['Bedrock, an unknown model', 400, { message: 'The provided model identifier is invalid.' }, 'not-found'],
+  [
+    'xAI, no credit',
+    429,
+    {
+      code: 'Some resource has been exhausted',
+      error:
+        'Your team abc has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit.',
+    },
+    'payment',
+  ],
+  [
+    'Anthropic, a spending limit of the organization',
+    400,
+    {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message:
+          'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+      },
+    },
     'payment',
   ],
   [

@@ -169,6 +169,13 @@ const providerErrorRules: readonly ProviderErrorRule[] = [
     messages: /\brequest too large\b|\btokens must be reduced\b|\breduce your message size\b/i,
   },
   {
+    // xAI returns 429 for an account without credit.
+    failureClass: 'payment',
+    kinds: new Set(['rate-limit']),
+    codes: [],
+    messages: /\bused all available credits\b|\breached (?:its|your) monthly spending limit\b/i,
+  },
+  {
     failureClass: 'payment',
     kinds: rejections,
     codes: [
@@ -179,7 +186,7 @@ const providerErrorRules: readonly ProviderErrorRule[] = [
       'billing_not_active',
     ],
     messages:
-      /\bcredit balance is too low\b|\b(?:insufficient|not enough) (?:account )?(?:balance|credits?|funds)\b|\baccount (?:is |has been )?suspended\b/i,
+      /\bcredit balance is too low\b|\b(?:insufficient|not enough) (?:account )?(?:balance|credits?|funds)\b|\baccount (?:is |has been )?suspended\b|\breached your specified API usage limits\b/i,
   },
   {
     failureClass: 'context-too-long',
@@ -242,6 +249,14 @@ const providerErrorRules: readonly ProviderErrorRule[] = [
       /\b(?:max(?:imum)?|exceeds?|exceed(?:ed|s)?) (?:the |this model |this model's |available )*context (?:length|window|size)|\bcontext (?:length|window|size)(?: limit)? (?:is |was )?exceeded|\bexceed(?:s|ed)? (?:the |this |its |available |model(?:'s)? |maximum )*(?:context|input length)|\binput token count\b.*\bexceeds|\btoo many (?:input |prompt )?tokens\b|\b(?:prompt|input|request)(?: body)? (?:is |was )?too (?:long|large)\b|\breduce the length of\b|\btokens\b.*\bmust be <=? ?\d|\btoo large for model\b/is,
   },
   {
+    // vLLM, LM Studio, and llama.cpp, which returned 500 until 2025.
+    failureClass: 'context-too-long',
+    kinds: new Set(['validation', 'server-error']),
+    codes: [],
+    messages:
+      /\bexceeds the available context size\b|\blonger than the maximum model length\b|\bcontext length of only\b/i,
+  },
+  {
     // The request is too large for this model in another way: it allows a longer completion than the model has.
     failureClass: 'context-too-long',
     kinds: invalidRequest,
@@ -254,7 +269,7 @@ const providerErrorRules: readonly ProviderErrorRule[] = [
     kinds: invalidRequest,
     codes: [],
     messages:
-      /\bnot a valid model id\b|\bno such model\b|\binvalid model\b|\bmodel\b.{0,120}\b(?:does not exist|not found|has been decommissioned)\b/is,
+      /\bnot a valid model id\b|\bmodel identifier is invalid\b|\bno such model\b|\binvalid model\b|\bmodel\b.{0,120}\b(?:does not exist|not found|has been decommissioned)\b/is,
   },
   {
     // OpenRouter: the model exists, but no endpoint supports what the request requires. No reason for a cooldown.

@@ -175,7 +175,10 @@ const compareRank = (a: SortKey, b: SortKey): number =>
 /** Scores of the same model at two providers that differ by no more than this are equal: both are used. */
 const similarScore = 0.05;
 
-type RankedScore = Pick<SortKey, 'score' | 'isUntried'>;
+interface RankedScore {
+  readonly score: number;
+  readonly isUntried: boolean;
+}
 
 /** A model without requests has no evidence against it, and would never get any behind one with a good score. */
 const isSimilar = (one: RankedScore, other: RankedScore): boolean =>
