@@ -156,6 +156,7 @@ const orders = [
 describe.each([
   ['a double surname', ['Ann Smith-Jones', 'Ann Jones', 'Ann Smith']],
   ['two middle names', ['Robert Smith', 'Robert Kevin Smith', 'Robert James Smith']],
+  ['an abbreviated middle name', ['Robert J. Smith', 'Robert John Smith', 'Robert James Smith']],
 ])('documents with %s', (_, names) => {
   it.each(orders)(
     'join no two that contradict, and leave them for review (T5): %i %i %i',

@@ -40,6 +40,8 @@ export interface NameComparison {
   readonly isOtherSpelling?: boolean;
   /** A given name or a surname alone, or one of two surnames: it identifies a person within one document only. */
   readonly isPartial?: boolean;
+  /** One has a middle name that the other omits or abbreviates: Robert Smith, Robert J. Smith, Robert James Smith. */
+  readonly hasOtherMiddle?: boolean;
   readonly contradiction?: Contradiction;
 }
 
@@ -176,6 +178,7 @@ function compareInOrder(a: PersonName, b: PersonName): NameComparison {
       surname === 'transposition' || surname === 'typo' || areDifferentGivenNames(givenA, givenB),
     // Ann Jones may be Ann Smith-Jones, and so may Ann Smith.
     isPartial: surname === 'variant',
+    hasOtherMiddle: a.given.slice(1).join(' ') !== b.given.slice(1).join(' '),
     ...contradiction,
   };
 }
@@ -256,6 +259,12 @@ export function areCompatibleMiddles(a: readonly string[], b: readonly string[])
   let at = 0;
   for (const name of long) if (at < short.length && givenLikeness(short[at] ?? '', name) !== 'other') at++;
   return at === short.length;
+}
+
+/** `short` is a form of `name` with fewer or abbreviated middle names: Robert Smith, or R. J. Smith, for Robert James Smith. */
+export function omitsMiddle(short: string, name: string): boolean {
+  const lengthOf = (full: string) => parsePersonName(full)?.given.slice(1).join('').length ?? 0;
+  return lengthOf(short) < lengthOf(name) && comparePersonNames(short, name).hasOtherMiddle === true;
 }
 
 /** Similar names are weaker evidence against a match: a name may have several typos. */

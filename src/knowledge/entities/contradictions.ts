@@ -46,8 +46,13 @@ const middlesOf = ({ names }: Profile): readonly (readonly string[])[] =>
 function contradictingMiddles(a: Profile, b: Profile): Contradiction | null {
   const [own, others] = [middlesOf(a), middlesOf(b)];
   if (own.length === 0 || others.length === 0) return null;
-  const areCompatible = own.some((one) => others.some((other) => areCompatibleMiddles(one, other)));
-  if (areCompatible) return null;
+  const isIn = (middles: readonly string[], all: typeof own) =>
+    all.some((other) => other.join(' ') === middles.join(' '));
+  // Robert J. Smith may be James or John: with one of them it is not the other. What a person has merged has both names.
+  const areContradicting = own.some((one) =>
+    others.some((other) => !areCompatibleMiddles(one, other) && !isIn(one, others) && !isIn(other, own)),
+  );
+  if (!areContradicting) return null;
   // Which of the two a name without a middle name belongs to, its order of arrival must not decide.
   const isReviewable = [a, b].some(({ names }) => names.some(hasNoMiddle));
   return { reason: 'they have different middle names', isReviewable };

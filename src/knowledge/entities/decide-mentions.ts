@@ -4,10 +4,19 @@ import { kindOfKey, nameKeys } from './blocking-keys.ts';
 import type { MentionGroup, ResolutionDeps } from './candidates.ts';
 import { canUseModel, isFatal } from './candidates.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
+import { omitsMiddle } from './compare-names.ts';
 import type { Confirmation } from './confirm.ts';
 import { confirmInTime, describeConfirmationFailure, questionOf } from './confirm.ts';
 import type { MatchedCandidate } from './match.ts';
-import { compareNames, decide, matchCandidates, matchProfiles, minSamePoints, pairsWith } from './match.ts';
+import {
+  compareNames,
+  decide,
+  inconclusive,
+  matchCandidates,
+  matchProfiles,
+  minSamePoints,
+  pairsWith,
+} from './match.ts';
 import { nameFullness, normalizeName, unnamedEntityName, visibleName } from './normalize.ts';
 import type {
   CandidateEntity,
@@ -95,11 +104,11 @@ export class MentionDecisions {
       ...matchCandidates(group, this.#draftsFor(group)),
     ];
     const choice = decide(matched, canUseModel(this.#deps));
-    if (choice.kind === 'join') this.#join(group, choice.chosen.candidate, choice.others);
+    if (choice.kind === 'join') this.#join(group, choice.chosen, choice.others);
     else if (group.candidatesProblem !== null)
       this.#create(group, 'candidates-unknown', group.candidatesProblem);
     else if (choice.kind === 'create') this.#create(group, null);
-    else await this.#confirm(group, choice.close, choice.vetoed);
+    else await this.#confirm(group, choice.close, choice.rest);
   }
 
   /** Creates the entity with its name only, which every store accepts. */
@@ -122,11 +131,12 @@ export class MentionDecisions {
   }
 
   #join(
-    group: MentionGroup,
-    target: Target,
+    whole: MentionGroup,
+    { candidate: target, isInArtifact }: MatchedCandidate<Target>,
     others: readonly MatchedCandidate<Target>[],
     suggestedName = '',
   ): void {
+    const group = isInArtifact ? withoutShortened(whole, target.profile) : whole;
     const { entityId, normalizedName } = target.entity;
     let { canonicalName } = target.entity;
     this.#pairs.push(...this.#newPairs(group, target, others));
@@ -139,7 +149,7 @@ export class MentionDecisions {
       if (addition) this.#additions.push(addition);
       canonicalName = addition?.betterName?.canonicalName ?? canonicalName;
     }
-    this.results.set(group, {
+    this.results.set(whole, {
       entityId,
       isNew: false,
       mergedFrom: normalizedName === group.normalizedName ? null : entityId,
@@ -225,7 +235,7 @@ export class MentionDecisions {
       reviewReason = 'uncertain',
       decision = inconclusive,
       error = null,
-    }: { reviewReason?: ReviewReason; decision?: PairDecision; error?: unknown } = {},
+    }: { reviewReason?: ReviewReason; decision?: typeof inconclusive; error?: unknown } = {},
   ): void {
     const uncertainMatch = close[0]?.candidate.entity.entityId ?? null;
     const entityId = this.#create(group, reviewReason, error, uncertainMatch);
@@ -236,9 +246,9 @@ export class MentionDecisions {
   async #confirm(
     group: MentionGroup,
     close: readonly MatchedCandidate<Target>[],
-    vetoed: readonly MatchedCandidate<Target>[],
+    rest: readonly MatchedCandidate<Target>[],
   ): Promise<void> {
-    const all = [...close, ...vetoed];
+    const all = [...close, ...rest];
     let confirmation: Confirmation | null;
     try {
       confirmation = close.length === 0 ? null : await this.#callModel(group, close);
@@ -257,14 +267,17 @@ export class MentionDecisions {
     const chosen = match === null ? undefined : close[match];
     if (decision === 'same' && chosen) {
       const others = all.filter((one) => one !== chosen);
-      this.#join(group, chosen.candidate, others, canonicalName);
+      this.#join(group, chosen, others, canonicalName);
       return;
     }
     const state = decision === 'different' ? 'different' : 'open';
-    const reviewReason = state === 'open' || vetoed.length > 0 ? 'uncertain' : null;
+    const reviewReason = state === 'open' || rest.length > 0 ? 'uncertain' : null;
     const uncertainMatch = reviewReason === null ? null : (all[0]?.candidate.entity.entityId ?? null);
     const entityId = this.#create(group, reviewReason, null, uncertainMatch);
-    this.#pairs.push(...pairsWith(entityId, all, { reason, state, decidedBy: 'model' }, this.#deps.ids));
+    this.#pairs.push(
+      ...pairsWith(entityId, close, { reason, state, decidedBy: 'model' }, this.#deps.ids),
+      ...pairsWith(entityId, rest, inconclusive, this.#deps.ids),
+    );
   }
 
   /** Null when no model can be called. */
@@ -290,13 +303,16 @@ export class MentionDecisions {
   }
 }
 
-type PairDecision = Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>;
-
-const inconclusive: PairDecision = {
-  reason: 'Names and context are inconclusive.',
-  state: 'open',
-  decidedBy: null,
-};
+/**
+ * Without the names that only this document uses for the entity: Robert Smith for Robert James Smith. The Robert Smith of
+ * another document may be Robert Kevin.
+ */
+function withoutShortened(group: MentionGroup, { names: known }: Profile): MentionGroup {
+  if (group.type !== 'person') return group;
+  const isOwn = (alias: string) => !known.some((name) => omitsMiddle(alias, name));
+  const names = group.names.filter(({ alias }) => isOwn(alias));
+  return { ...group, names, profile: { ...group.profile, names: group.profile.names.filter(isOwn) } };
+}
 
 /** A full name is better than initials, a single word or an address. */
 const isBetterName = ({ type, name }: Pick<MentionGroup, 'type' | 'name'>, than: string): boolean =>

@@ -54,7 +54,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     ...(near > 0 ? ['both in one artifact'] : []),
     ...(context.cosine === null ? [] : [`cosine ${context.cosine.toFixed(2)}`]),
   ];
-  const isByPart = name.isPartial === true && !clues.hasSameEmail && clues.proofs < 2;
+  const isByPart = name.isPartial === true && !isProven(clues);
   const veto = name.contradiction ?? vetoOf(mention, entity, isByPart && !context.isInArtifact);
   const result = (verdict: Match['verdict'], isByVectorOnly = false): Match => ({
     verdict,
@@ -76,8 +76,13 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
   // Another type, or the same address with another name, is never certain. Johnson and Johnston may work side by side:
   // what colleagues share is no evidence about the spelling of a name.
   const counted = name.isOtherSpelling ? points - clues.colleaguePoints - near : points;
+  // Another document may name Robert James or Robert Kevin Smith: which of them Robert Smith joins would depend on their order.
+  const isOtherMiddle = name.hasOtherMiddle === true && !context.isInArtifact && !isProven(clues);
   const isClear =
-    counted >= minSamePoints && types === 'same' && (name.relation !== 'other' || hasProof(name, clues));
+    counted >= minSamePoints &&
+    types === 'same' &&
+    !isOtherMiddle &&
+    (name.relation !== 'other' || hasProof(name, clues));
   return result(isClear ? 'same' : 'uncertain');
 }
 
@@ -87,6 +92,8 @@ function vetoOf(a: Profile, b: Profile, isPartElsewhere: boolean): Contradiction
   const isPart = { reason: 'a part of a name, in another document', isReviewable: true };
   return contradictionBetween(a, b) ?? (isPartElsewhere ? isPart : null);
 }
+
+const isProven = ({ hasSameEmail, proofs }: ClueComparison): boolean => hasSameEmail || proofs >= 2;
 
 /** Records with different names are the same only if nearly everything else agrees. */
 const hasProof = (name: NameComparison, clues: ClueComparison): boolean =>
@@ -167,16 +174,26 @@ function bestNameComparison(a: Profile, b: Profile): NameComparison {
   const areFull = ownFull.length > 0 && otherFull.length > 0;
   const isFullNamed = ownFull.length > 0 || otherFull.length > 0;
   let best: NameComparison | null = null;
+  const known: [Set<string>, Set<string>] = [new Set(), new Set()];
+  const contradictions: { readonly own: string; readonly other: string; readonly found: Contradiction }[] =
+    [];
   for (const own of areFull ? ownFull : a.names)
     for (const other of areFull ? otherFull : b.names) {
       const found = compareNames(type, own, other);
+      if (found.relation === 'same') {
+        known[0].add(own);
+        known[1].add(other);
+      } else if (found.contradiction) contradictions.push({ own, other, found: found.contradiction });
       // Alice Chen may be written Alice or A. Chen, and so may others: a short alias is no proof.
       const isShort = found.relation === 'same' && found.points <= minSamePoints;
       const counted =
         isFullNamed && isShort ? { ...shortNameAgain, isPartial: found.isPartial === true } : found;
       if (best === null || isBetter(counted, best)) best = counted;
     }
-  return best ?? otherName(-8);
+  if (best === null || best.contradiction || type === 'person') return best ?? otherName(-8);
+  // Acme AG and Acme GmbH are not the same because both are called Acme. What a person has merged has both names.
+  const left = contradictions.find(({ own, other }) => !known[0].has(own) && !known[1].has(other));
+  return left ? { ...best, contradiction: left.found } : best;
 }
 
 /** One pair of names without a contradiction is enough: people change their names. */
@@ -200,6 +217,7 @@ export interface MatchedCandidate<T> {
   readonly hasContext: boolean;
   readonly isInArtifact: boolean;
   readonly fullness: number;
+  readonly sortName: string;
 }
 
 export type Decision<T> =
@@ -210,11 +228,11 @@ export type Decision<T> =
       readonly others: readonly MatchedCandidate<T>[];
     }
   | { readonly kind: 'create' }
-  /** Best first. A model may be called for `close`; only a person may join it with one of `vetoed`. */
+  /** Best first. A model may be called for `close`; `rest`: those with a veto, and those that are too many for a model. */
   | {
       readonly kind: 'confirm';
       readonly close: readonly MatchedCandidate<T>[];
-      readonly vetoed: readonly MatchedCandidate<T>[];
+      readonly rest: readonly MatchedCandidate<T>[];
     };
 
 /** Candidates in one confirmation. */
@@ -222,21 +240,27 @@ const maxConfirmed = 5;
 
 /** `hasModel`: without one, similarity of vectors alone does not keep a pair open. */
 export function decide<T>(matched: readonly MatchedCandidate<T>[], hasModel: boolean): Decision<T> {
+  // By points and name, so that the order in which they were written does not matter.
   const close = matched
     .filter(({ match }) => match.verdict !== 'different' && (hasModel || !match.isByVectorOnly))
-    .sort((a, b) => b.match.points - a.match.points);
+    .sort((a, b) => b.match.points - a.match.points || (a.sortName < b.sortName ? -1 : 1));
   if (close.length === 0) return { kind: 'create' };
   const same = close.filter(({ match }) => match.verdict === 'same');
   const chosen = singleBest(same);
-  if (chosen !== null)
-    return { kind: 'join', chosen, others: close.filter((one) => one !== chosen).slice(0, maxConfirmed) };
-  const free = close.filter(({ match }) => match.veto === null).slice(0, maxConfirmed);
+  if (chosen !== null) return { kind: 'join', chosen, others: close.filter((one) => one !== chosen) };
+  return uncertain(close);
+}
+
+/** `matched`: the best first. */
+export function uncertain<T>(matched: readonly MatchedCandidate<T>[]): Decision<T> {
+  const free = matched.filter(({ match }) => match.veto === null);
   // The full names first: a part of a name among its namesakes explains nothing.
-  const vetoed = close
-    .filter(({ match }) => match.veto !== null)
-    .sort((a, b) => b.fullness - a.fullness)
-    .slice(0, maxConfirmed);
-  return { kind: 'confirm', close: free, vetoed };
+  const vetoed = matched.filter(({ match }) => match.veto !== null).sort((a, b) => b.fullness - a.fullness);
+  return {
+    kind: 'confirm',
+    close: free.slice(0, maxConfirmed),
+    rest: [...free.slice(maxConfirmed), ...vetoed],
+  };
 }
 
 /** Narrows by one criterion after the other; null when none or several remain. */
@@ -283,7 +307,8 @@ export function matchCandidates<T extends Matchable>(
         ? matchUnnamed(mention.normalizedName === entity.normalizedName)
         : withoutGuess(mention, profile, matchProfiles(mention.profile, profile, { isInArtifact, cosine }));
     const fullness = profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0;
-    return { candidate, match, isInArtifact, hasContext: hasContext(profile), fullness };
+    const sortName = entity.normalizedName;
+    return { candidate, match, isInArtifact, hasContext: hasContext(profile), fullness, sortName };
   });
 }
 
@@ -323,11 +348,19 @@ function matchUnnamed(isSame: boolean): Match {
 /** Maps points to 0–1; one half is the middle of the uncertain range. */
 export const confidenceOf = (points: number): number => 1 / (1 + Math.exp(minSamePoints - 1 - points));
 
+export type PairDecision = Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>;
+
+export const inconclusive: PairDecision = {
+  reason: 'Names and context are inconclusive.',
+  state: 'open',
+  decidedBy: null,
+};
+
 /** A pair for each of the candidates that an entity may be the same as. With a veto it stays open for a person. */
 export const pairsWith = (
   entityId: string,
   close: readonly MatchedCandidate<Matchable>[],
-  decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>,
+  decision: PairDecision,
   ids: IdSource,
 ): readonly PairDraft[] =>
   close.map(({ candidate, match: { points, reasons, veto } }) => ({
@@ -342,7 +375,7 @@ export const pairsWith = (
 /** Not a verdict: it keeps the pair from a model. */
 export const decidedByRules = 'rules';
 
-const leftToPerson = (veto: string): Pick<PairDraft, 'reason' | 'state' | 'decidedBy'> => ({
+const leftToPerson = (veto: string): PairDecision => ({
   reason: `Only a person can decide: ${veto}.`,
   state: 'open',
   decidedBy: decidedByRules,

@@ -9,12 +9,20 @@ import type { ResolutionDeps } from './candidates.ts';
 import { canUseModel, embedEntities, embeddingText, isFatal, withCoMentions } from './candidates.ts';
 import { confirmInTime, questionOf } from './confirm.ts';
 import { pickWinner } from './entity-service.ts';
-import type { Decision, MatchedCandidate } from './match.ts';
-import { decide, decidedByRules, matchEntity, matchProfiles, pairsWith } from './match.ts';
+import type { Decision, MatchedCandidate, PairDecision } from './match.ts';
+import {
+  decide,
+  decidedByRules,
+  inconclusive,
+  matchEntity,
+  matchProfiles,
+  pairsWith,
+  uncertain,
+} from './match.ts';
 import type { MergeStore } from './merge-store.ts';
 import { normalizeName } from './normalize.ts';
 import type { OpenPair, PairStore } from './pair-store.ts';
-import type { CandidateEntity, Entity, PairDraft, ReviewReason } from './types.ts';
+import type { CandidateEntity, Entity, ReviewReason } from './types.ts';
 
 export interface ReconcileDeps extends ResolutionDeps {
   readonly pairs: PairStore;
@@ -43,7 +51,7 @@ function cautious<T>(choice: Decision<T>): Decision<T> {
     ({ match }) =>
       (match.verdict !== 'same' && !isShort) || chosen.match.points - match.points >= clearMargin,
   );
-  return isClear ? choice : { kind: 'confirm', close: [chosen, ...others], vetoed: [] };
+  return isClear ? choice : uncertain([chosen, ...others]);
 }
 
 /** Entities of one document; pairs of others stay open. */
@@ -79,7 +87,7 @@ export class EntityRepairs {
       const problem = await this.#merge(known.entity, candidate.entity, reason, 'score');
       if (problem !== null) return stillBroken(problem);
     } else if (choice.kind === 'confirm') {
-      const problem = await this.#confirm(known, choice.close, choice.vetoed, signal);
+      const problem = await this.#confirm(known, choice.close, choice.rest, signal);
       if (problem !== null) return stillBroken(problem);
     }
     await entities.flag(spaceId, entityId, null, reason);
@@ -185,18 +193,21 @@ export class EntityRepairs {
   async #confirm(
     { entity, profile }: CandidateEntity,
     close: readonly MatchedCandidate<CandidateEntity>[],
-    vetoed: readonly MatchedCandidate<CandidateEntity>[],
+    rest: readonly MatchedCandidate<CandidateEntity>[],
     signal: AbortSignal,
   ): Promise<string | null> {
     const { ids, pairs, spaces } = this.#deps;
-    const insert = (decision: Pick<PairDraft, 'reason' | 'state' | 'decidedBy'>) =>
+    const insert = (decision: PairDecision) =>
       pairs.insert(
         entity.spaceId,
-        pairsWith(entity.entityId, [...close, ...vetoed], decision, ids),
+        [
+          ...pairsWith(entity.entityId, close, decision, ids),
+          ...pairsWith(entity.entityId, rest, inconclusive, ids),
+        ],
         this.#now(),
       );
     if (!canUseModel(this.#deps) || close.length === 0) {
-      await insert({ reason: 'Names and context are inconclusive.', state: 'open', decidedBy: null });
+      await insert(inconclusive);
       return null;
     }
     try {
