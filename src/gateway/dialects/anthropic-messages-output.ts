@@ -255,7 +255,10 @@ export function encodeResponse(completion: Completion, context: ResponseContext)
 
 const noUsage: Usage = { prompt: 0, completion: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
-function emptyMessage({ id, estimatedPromptTokens }: ResponseContext, model: string): Anthropic.Message {
+export function emptyMessage(
+  { id, estimatedPromptTokens }: ResponseContext,
+  model: string,
+): Anthropic.Message {
   return {
     id: `msg_${id}`,
     type: 'message',
@@ -272,7 +275,13 @@ function emptyMessage({ id, estimatedPromptTokens }: ResponseContext, model: str
 }
 
 /** All fields, always: clients add them up. */
-function encodeUsage({ prompt, completion, cacheRead, cacheWrite, reasoning }: Usage): Anthropic.Usage {
+export function encodeUsage({
+  prompt,
+  completion,
+  cacheRead,
+  cacheWrite,
+  reasoning,
+}: Usage): Anthropic.Usage {
   return {
     input_tokens: Math.max(0, prompt - cacheRead - cacheWrite),
     cache_creation_input_tokens: cacheWrite,

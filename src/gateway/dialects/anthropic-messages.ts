@@ -7,6 +7,7 @@ import {
   MessagesDecoder,
   MessagesEncoder,
 } from './anthropic-messages-output.ts';
+import { MessagesRepair } from './anthropic-messages-repair.ts';
 import type {
   AssistantPart,
   Conversation,
@@ -41,6 +42,7 @@ export const anthropicMessages: Dialect = {
   decodeResponse,
   encodeResponse,
   createDecoder: () => new MessagesDecoder(),
+  createRepair: (...given) => new MessagesRepair(...given),
   createEncoder: (context) => new MessagesEncoder(context),
 };
 

@@ -41,6 +41,17 @@ export interface StreamDecoder {
   endOfStream?(): void;
 }
 
+/** An event to be written, or the bytes that it came as. */
+export type Repaired = JsonObject | Uint8Array;
+
+/** Corrects the stream of a provider for callers of the same API; what follows the rules keeps its bytes. Never throws. */
+export interface StreamRepair {
+  /** What to send for an event that was read. */
+  read(event: SseEvent): readonly Repaired[];
+  /** What a complete stream still lacks. */
+  end(): readonly Repaired[];
+}
+
 /** Writes server-sent events for a caller. */
 export interface StreamEncoder {
   write(event: CompletionEvent): string;
@@ -64,6 +75,8 @@ export interface Dialect {
   /** `completion` has a usage, at least an estimate. */
   encodeResponse(completion: Completion, context: ResponseContext): JsonObject;
   createDecoder(): StreamDecoder;
+  /** `usage`: as reported so far, otherwise an estimate. */
+  createRepair?(context: ResponseContext, usage: () => Usage, isUsageReported: () => boolean): StreamRepair;
   createEncoder(context: ResponseContext): StreamEncoder;
 }
 

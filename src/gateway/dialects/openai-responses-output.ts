@@ -307,7 +307,7 @@ const repeatedFields = (
   'store temperature text tool_choice tools top_p truncation user reasoning parallel_tool_calls'
 ).split(' ');
 
-function responseOf(
+export function responseOf(
   { id, createdAt, request }: ResponseContext,
   model: string,
   ended?: { readonly output: readonly OutputItem[]; readonly completion: Completion },
@@ -359,7 +359,7 @@ function endOf(output: readonly OutputItem[], { finishReason, usage }: Completio
   };
 }
 
-const encodeUsage = ({
+export const encodeUsage = ({
   prompt,
   completion,
   cacheRead,

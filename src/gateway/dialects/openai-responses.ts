@@ -21,6 +21,7 @@ import {
   ResponsesDecoder,
   ResponsesEncoder,
 } from './openai-responses-output.ts';
+import { ResponsesRepair } from './openai-responses-repair.ts';
 import type { JsonObject } from './json.ts';
 import { asObject, booleanIn, dataUrl, numberIn, objectsIn, textIn, withoutUndefined } from './json.ts';
 
@@ -33,6 +34,7 @@ export const openAiResponses: Dialect = {
   decodeResponse,
   encodeResponse,
   createDecoder: () => new ResponsesDecoder(),
+  createRepair: (context, usage) => new ResponsesRepair(context, usage),
   createEncoder: (context) => new ResponsesEncoder(context),
 };
 

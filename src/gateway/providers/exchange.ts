@@ -94,7 +94,7 @@ function chatExchange(request: CompletionRequest, model: Model): Exchange {
   };
 }
 
-/** Another API that caller and model share: the bytes pass through, and are decoded to check them. */
+/** Another API that caller and model share: the bytes pass through, and are decoded to check and to repair them. */
 function decodedExchange(
   request: CompletionRequest,
   api: ChatApi,
@@ -117,7 +117,16 @@ function decodedExchange(
           : body;
       return { state: 'valid', usage, characters, body: answer };
     },
-    createReader: () => new StreamReader(1, { decoder: dialect.createDecoder(), estimateUsage }),
+    createReader: () => {
+      const decoder = dialect.createDecoder();
+      const { builder } = decoder;
+      const repair = dialect.createRepair?.(
+        responseContext(request, context),
+        () => builder.reportedUsage ?? estimateUsage(builder.characters),
+        () => builder.reportedUsage !== undefined,
+      );
+      return new StreamReader(1, { decoder, repair, estimateUsage });
+    },
   };
 }
 

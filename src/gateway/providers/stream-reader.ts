@@ -3,7 +3,7 @@
 // waiting → committed (first content) → complete
 //    ╰──────────────╰→ failed (error event, refusal, no content)
 import type { Usage } from '../dialects/conversation.ts';
-import type { StreamDecoder, StreamEncoder } from '../dialects/dialect.ts';
+import type { Repaired, StreamDecoder, StreamEncoder, StreamRepair } from '../dialects/dialect.ts';
 import { isErrorBody, parseEvent } from '../dialects/dialect.ts';
 import { finishReasonOf, readChoices, readUsage } from '../dialects/openai-chat-output.ts';
 import type { JsonObject } from '../dialects/json.ts';
@@ -42,6 +42,8 @@ export interface StreamTranslation {
   readonly decoder: StreamDecoder;
   /** Undefined: the bytes pass through. */
   readonly encoder?: StreamEncoder | undefined;
+  /** Of bytes that pass through. */
+  readonly repair?: StreamRepair | undefined;
   /** For providers that report no usage. */
   readonly estimateUsage: (characters: number) => Usage;
 }
@@ -99,7 +101,7 @@ export class StreamReader {
     if (this.failure || this.isDone) return undefined;
     const startsWithEvent = this.#splitter.pendingBytes === 0;
     const events = this.#splitter.push(chunk);
-    if (this.#translation?.encoder) return this.#translate(events);
+    if (this.#isRewritten) return this.#translate(events);
     const accepted = this.#readAll(events);
     this.#checkPending();
     // Mostly a chunk consists of whole events: it is passed on without a copy.
@@ -110,7 +112,7 @@ export class StreamReader {
   end(): Uint8Array | undefined {
     const last = this.failure || this.isDone ? undefined : this.#splitter.end();
     this.#translation?.decoder.endOfStream?.();
-    if (this.#translation?.encoder) {
+    if (this.#isRewritten) {
       const translated = last && this.#translate([last]);
       const tail = this.finish();
       return translated && tail ? Buffer.concat([translated, tail]) : (translated ?? tail);
@@ -118,11 +120,17 @@ export class StreamReader {
     return last && joinEvents([last], this.#readAll([last]));
   }
 
-  /** Translated streams: what ends a complete one, once; it waits for the usage. */
+  get #isRewritten(): boolean {
+    return this.#translation?.encoder !== undefined || this.#translation?.repair !== undefined;
+  }
+
+  /** What a complete stream still lacks, once; in a translated one it waits for the usage. */
   finish(): Uint8Array | undefined {
-    const { encoder, decoder, estimateUsage } = this.#translation ?? {};
-    if (!encoder || !decoder || this.#isFinished || this.failure || !this.isComplete) return undefined;
+    const { decoder, repair, estimateUsage } = this.#translation ?? {};
+    if (!this.#isRewritten || !decoder || this.#isFinished || this.failure || !this.isComplete)
+      return undefined;
     this.#isFinished = true;
+    if (repair) return joinRepaired(repair.end());
     decoder.builder.end(estimateUsage?.(this.characters));
     return this.#encode();
   }
@@ -134,13 +142,21 @@ export class StreamReader {
       this.failure = this.#facts.read(event);
       if (this.failure) break;
       // A comment: callers of any API ignore it, and it keeps the connection alive.
-      const bytes = event.data === undefined && event.name === '' ? event.bytes : this.#encode();
+      const bytes = event.data === undefined && event.name === '' ? event.bytes : this.#rewrite(event);
       if (bytes) parts.push(bytes);
     }
     this.#checkPending();
     const last = this.isDone ? this.finish() : undefined;
     if (last) parts.push(last);
     return parts.length > 1 ? Buffer.concat(parts) : parts[0];
+  }
+
+  #rewrite(event: SseEvent): Uint8Array | undefined {
+    const { decoder, repair } = this.#translation ?? {};
+    if (!repair) return this.#encode();
+    // The bytes pass through: the decoded events have no reader.
+    decoder?.builder.take();
+    return joinRepaired(repair.read(event));
   }
 
   #encode(): Uint8Array | undefined {
@@ -276,6 +292,15 @@ class DecodedFacts implements StreamFacts {
       return { failureClass: 'content-refused' };
     return undefined;
   }
+}
+
+function joinRepaired(list: readonly Repaired[]): Uint8Array | undefined {
+  const parts = list.map((part) =>
+    part instanceof Uint8Array
+      ? part
+      : Buffer.from(`event: ${String(part['type'])}\ndata: ${JSON.stringify(part)}\n\n`),
+  );
+  return parts.length > 1 ? Buffer.concat(parts) : parts[0];
 }
 
 function joinEvents(events: readonly SseEvent[], bytes: number): Uint8Array | undefined {

@@ -1,6 +1,8 @@
 // Streams as broken as users of gateways reported them in 2025 and 2026, and worse: callers get a stream that follows the
 // rules of their API, or an error.
+import Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
+import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { writeSignature } from '../../../src/gateway/dialects/conversation.ts';
 import { parseRequest } from '../../../src/gateway/dialects/parse-request.ts';
@@ -43,11 +45,12 @@ function translate(
 function received(caller: CallerApi, upstream: UpstreamApi, list: readonly Event[], isNamed = true) {
   const text = translate(caller, upstream, list, isNamed);
   expect(text).toBeDefined();
-  return streamReaders[caller](text ?? '');
+  return streamReaders[caller](text ?? '', caller === upstream);
 }
 
-const others = (upstream: UpstreamApi): readonly CallerApi[] =>
-  callers.filter((caller) => caller !== upstream);
+/** The bytes of chat streams pass through as they are. */
+const callersOf = (upstream: UpstreamApi): readonly CallerApi[] =>
+  callers.filter((caller) => caller !== upstream || caller !== 'chat');
 const message = {
   type: 'message_start',
   message: {
@@ -72,7 +75,7 @@ const end = (reason: string, usage: object = { output_tokens: 7 }) => [
 ];
 const text = (given: string) => ({ type: 'text_delta', text: given });
 
-describe.each(others('messages'))('a Messages stream for a caller of the %s API', (caller) => {
+describe.each(callersOf('messages'))('a Messages stream for a caller of the %s API', (caller) => {
   it('with thinking_delta inside a text block keeps thinking and text apart', () => {
     const read = received(caller, 'messages', [
       message,
@@ -172,7 +175,7 @@ const completed = (output?: readonly object[]) => ({
 });
 const readCall = { id: 'call_1', name: 'read', input: { path: 'a' } };
 
-describe.each(others('responses'))('a Responses stream for a caller of the %s API', (caller) => {
+describe.each(callersOf('responses'))('a Responses stream for a caller of the %s API', (caller) => {
   it('without types in its events is read by their names', () => {
     const list = [created, added(0, messageItem), textDelta('Hello'), done(0, messageItem), completed([])];
     const untyped = list.map(({ type, ...rest }) => `event: ${type}\ndata: ${JSON.stringify(rest)}\n\n`);
@@ -252,6 +255,108 @@ describe.each(others('responses'))('a Responses stream for a caller of the %s AP
   });
 });
 
+describe('a stream for a caller of the same API', () => {
+  const passed = (api: CallerApi, bytes: Buffer, size: number) => {
+    const reader = readerOf(api, api);
+    let text = '';
+    for (let at = 0; at < bytes.length; at += size)
+      text += Buffer.from(reader.push(bytes.subarray(at, at + size)) ?? '').toString();
+    return text + Buffer.from(reader.end() ?? '').toString();
+  };
+  const unknown = [
+    message,
+    start(0, { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }),
+    delta(0, { type: 'input_json_delta', partial_json: '{"query":"é 😀"}' }),
+    stop(0),
+    start(1, { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [{ type: 'x' }] }),
+    stop(1),
+    { type: 'a_new_event', index: 7 },
+    start(2, { type: 'text', text: '' }),
+    delta(2, { type: 'citations_delta', citation: { type: 'web_search_result_location' } }),
+    delta(2, text('Hello')),
+    stop(2),
+    ...end('pause_turn'),
+  ];
+
+  it.each<[string, CallerApi, readonly Event[]]>([
+    ['of the messages API', 'messages', answers.messages.stream as readonly Event[]],
+    ['of the messages API with blocks of the provider', 'messages', unknown],
+    ['of the responses API', 'responses', answers.responses.stream as readonly Event[]],
+  ])('that follows the rules %s keeps every byte', (_what, api, list) => {
+    const complete = list.map((event) =>
+      event === message
+        ? {
+            ...message,
+            message: {
+              ...message.message,
+              usage: {
+                input_tokens: 5,
+                output_tokens: 1,
+                cache_read_input_tokens: null,
+                cache_creation_input_tokens: null,
+              },
+            },
+          }
+        : event,
+    );
+    const given = `: hello\n\n${events(complete, true).replaceAll('data: {', 'data: { "new": 1.0,')}`;
+    for (const size of [given.length, 1, 50]) expect(passed(api, Buffer.from(given), size)).toBe(given);
+    // Bytes that do not end in time are completed.
+    const cut = given.slice(0, given.lastIndexOf('event:'));
+    const completed = passed(api, Buffer.from(cut), 100);
+    expect(completed.startsWith(cut)).toBe(true);
+    expect(completed.slice(cut.length)).toMatch(/^event: (message_stop|response\.completed)\n/);
+  });
+
+  const fetchOf = (stream: string) => async () =>
+    new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+
+  it('is read by the client of Anthropic', async () => {
+    const broken = [
+      message,
+      message,
+      start(0, { type: 'text', text: '' }),
+      delta(0, { type: 'thinking_delta', thinking: 'hm' }),
+      delta(0, text('Hello')),
+      start(1, { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} }),
+      delta(0, { type: 'input_json_delta', partial_json: '{"path":"a"}' }),
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+      { type: 'message_stop' },
+    ];
+    const stream = passed('messages', Buffer.from(events(broken, true)), 1_000);
+    const client = new Anthropic({ apiKey: 'k', baseURL: 'http://127.0.0.1', fetch: fetchOf(stream) });
+    const read = await client.messages
+      .stream({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] })
+      .finalMessage();
+    expect(read).toMatchObject({
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'text', text: 'Hello' },
+        { type: 'tool_use', id: 'toolu_1', input: { path: 'a' } },
+      ],
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 5 },
+    });
+  });
+
+  it('is read by the client of OpenAI', async () => {
+    const broken = [
+      textDelta('Hel', {}),
+      { type: 'response.output_item.added', item: messageItem },
+      textDelta('lo', {}),
+      { type: 'response.output_item.done', item: messageItem },
+      { type: 'response.output_item.added', item: callItem },
+      { type: 'response.function_call_arguments.done', arguments: '{"path":"a"}' },
+      { type: 'response.completed', response: { status: 'completed' } },
+    ];
+    const stream = passed('responses', Buffer.from(events(broken, true)), 1_000);
+    const client = new OpenAI({ apiKey: 'k', baseURL: 'http://127.0.0.1', fetch: fetchOf(stream) });
+    const read = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
+    expect(read.output_text).toBe('Hello');
+    expect(read.output[1]).toMatchObject({ call_id: 'call_1', name: 'read', arguments: '{"path":"a"}' });
+  });
+});
+
 const chunk = (given: object, finish: string | null = null) => ({
   id: 'c1',
   object: 'chat.completion.chunk',
@@ -260,7 +365,7 @@ const chunk = (given: object, finish: string | null = null) => ({
 });
 const call = (index: number, more: object) => ({ tool_calls: [{ index, ...more }] });
 
-describe.each(others('chat'))('a chat stream for a caller of the %s API', (caller) => {
+describe.each(callersOf('chat'))('a chat stream for a caller of the %s API', (caller) => {
   it('with interleaved arguments of two calls has both', () => {
     const read = received(caller, 'chat', [
       chunk(call(0, { id: 'a', function: { name: 'read', arguments: '{"path":' } })),
@@ -470,7 +575,9 @@ describe('a request', () => {
 describe('a stream with events that are lost, doubled and in disorder', () => {
   const upstreams = Object.keys(answers) as UpstreamApi[];
   const pairs = callers.flatMap((caller) =>
-    upstreams.filter((upstream) => upstream !== caller).map((upstream) => [upstream, caller] as const),
+    upstreams
+      .filter((upstream) => callersOf(upstream).includes(caller))
+      .map((upstream) => [upstream, caller] as const),
   );
 
   it.each(pairs)('from %s to %s follows the rules or fails', (upstream, caller) => {
@@ -494,7 +601,7 @@ describe('a stream with events that are lost, doubled and in disorder', () => {
         }
         const isNamed = upstream !== 'chat' && upstream !== 'gemini';
         const stream = translate(caller, upstream, mangled, isNamed);
-        if (stream !== undefined) streamReaders[caller](stream);
+        if (stream !== undefined) streamReaders[caller](stream, caller === upstream);
       }),
       { numRuns: 100 },
     );

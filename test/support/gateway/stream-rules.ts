@@ -43,54 +43,62 @@ function inputOf(json: string): unknown {
   }
 }
 
-/** Anthropic's: one message, blocks one after the other, each delta of the kind of its open block. */
-export function readMessagesStream(stream: string): ReadStream {
-  const { events } = eventsIn(stream);
+/**
+ * Anthropic's: one message, blocks one after the other, each delta of the kind of its open block. `isOwn`: of a provider with
+ * the same API, which may leave out what clients do not need.
+ */
+export function readMessagesStream(stream: string, isOwn = false): ReadStream {
+  const events = eventsIn(stream).events.filter(({ name }) => name !== 'ping');
   const types = events.map(({ json }) => json['type']);
   for (const { name, json } of events) expect(name).toBe(json['type']);
   expect(types[0]).toBe('message_start');
   expect(types.filter((type) => type === 'message_start')).toHaveLength(1);
   expect(types.slice(-2)).toEqual(['message_delta', 'message_stop']);
-  expect(types.filter((type) => type === 'message_delta')).toHaveLength(1);
+  if (!isOwn) expect(types.filter((type) => type === 'message_delta')).toHaveLength(1);
   const message = asJson(events[0]?.json['message']);
   expect(message['id']).toMatch(/^msg_/);
   expect(message['content']).toEqual([]);
   const result = { text: '', reasoning: '', calls: [] as ReadStream['calls'][number][] };
-  let open: { type: unknown; index: number; json: string; block: Json } | undefined;
+  const open = new Map<unknown, { readonly block: Json; json: string }>();
   let blocks = 0;
   for (const { json } of events.slice(1, -2)) {
-    if (json['type'] === 'ping') continue;
+    if (isOwn && json['type'] === 'message_delta') continue;
+    const { index } = json;
     if (json['type'] === 'content_block_start') {
-      expect(open, 'no block begins inside another').toBeUndefined();
-      expect(json['index']).toBe(blocks);
+      if (!isOwn) expect(open.size, 'no block begins inside another').toBe(0);
+      expect(index).toBe(blocks);
       const block = asJson(json['content_block']);
-      if (block['type'] === 'tool_use') expect(block['input']).toEqual({});
+      if (block['type'] === 'tool_use' && !isOwn) expect(block['input']).toEqual({});
       if (block['type'] === 'text') expect(block['text']).toBe('');
       if (block['type'] === 'thinking') expect(block['thinking']).toBe('');
-      open = { type: block['type'], index: blocks, json: '', block };
-    } else if (json['type'] === 'content_block_delta') {
+      open.set(index, { block, json: '' });
+      blocks += 1;
+      continue;
+    }
+    const known = open.get(index);
+    expect(known, `${String(json['type'])} follows content_block_start`).toBeDefined();
+    if (!known) continue;
+    const { type } = known.block;
+    if (json['type'] === 'content_block_delta') {
       const delta = asJson(json['delta']);
-      expect(json['index']).toBe(open?.index);
-      expect([open?.type, delta['type']]).toEqual(allowedDelta(open?.type, delta['type']));
+      expect([type, delta['type']]).toEqual(allowedDelta(type, delta['type']));
       if (delta['type'] === 'text_delta') result.text += String(delta['text']);
       if (delta['type'] === 'thinking_delta') result.reasoning += String(delta['thinking']);
-      if (delta['type'] === 'input_json_delta' && open) open.json += String(delta['partial_json']);
-    } else {
-      expect(json['type']).toBe('content_block_stop');
-      expect(json['index']).toBe(open?.index);
-      if (open?.type === 'tool_use')
-        result.calls.push({
-          id: String(open.block['id']),
-          name: String(open.block['name']),
-          input: inputOf(open.json),
-        });
-      open = undefined;
-      blocks += 1;
+      if (delta['type'] === 'input_json_delta') known.json += String(delta['partial_json']);
+      continue;
     }
+    expect(json['type']).toBe('content_block_stop');
+    open.delete(index);
+    if (type === 'tool_use')
+      result.calls.push({
+        id: String(known.block['id']),
+        name: String(known.block['name']),
+        input: known.json === '' ? known.block['input'] : inputOf(known.json),
+      });
   }
-  expect(open, 'every block ends').toBeUndefined();
+  expect(open.size, 'every block ends').toBe(0);
   const end = events.at(-2)?.json ?? {};
-  const usage = asJson(end['usage']);
+  const usage = { ...(isOwn && asJson(message['usage'])), ...asJson(end['usage']) };
   for (const field of [
     'input_tokens',
     'output_tokens',
@@ -106,23 +114,26 @@ function allowedDelta(block: unknown, delta: unknown): readonly unknown[] {
     text: ['text_delta', 'citations_delta'],
     thinking: ['thinking_delta', 'signature_delta'],
     tool_use: ['input_json_delta'],
+    server_tool_use: ['input_json_delta'],
   };
   return [block, allowed[String(block)]?.includes(String(delta)) === true ? delta : 'another delta'];
 }
 
 /** OpenAI's Responses: every event typed and numbered, items added before their deltas and done after them. */
-export function readResponsesStream(stream: string): ReadStream {
+export function readResponsesStream(stream: string, isOwn = false): ReadStream {
   const { events } = eventsIn(stream);
   for (const [index, { name, json }] of events.entries()) {
     expect(name).toBe(json['type']);
-    expect(json['sequence_number']).toBe(index);
+    if (!isOwn) expect(json['sequence_number']).toBe(index);
   }
-  expect(events.slice(0, 2).map(({ name }) => name)).toEqual(['response.created', 'response.in_progress']);
+  const begin = ['response.created', ...(isOwn ? [] : ['response.in_progress'])];
+  expect(events.slice(0, begin.length).map(({ name }) => name)).toEqual(begin);
   const last = events.at(-1);
   expect(['response.completed', 'response.incomplete']).toContain(last?.name);
   const items = new Map<number, { id: unknown; type: unknown; text: string; isDone: boolean; item: Json }>();
   const result = { text: '', reasoning: '', calls: [] as ReadStream['calls'][number][] };
-  for (const { json } of events.slice(2, -1)) {
+  for (const { json } of events.slice(begin.length, -1)) {
+    if (json['type'] === 'response.in_progress') continue;
     const index = json['output_index'] as number;
     expect(index, String(json['type'])).toBeTypeOf('number');
     const item = asJson(json['item']);
@@ -147,15 +158,17 @@ export function readResponsesStream(stream: string): ReadStream {
     if (/content_part|output_text|refusal/.test(type)) expect(json['content_index']).toBe(0);
     if (/reasoning_summary/.test(type)) expect(json['summary_index']).toBe(0);
     if (type.endsWith('.delta')) known.text += String(json['delta']);
-    if (type === 'response.output_text.done') expect(json['text']).toBe(known.text);
-    if (type === 'response.function_call_arguments.done' && known.text !== '')
+    if (type === 'response.output_text.done' && !isOwn) expect(json['text']).toBe(known.text);
+    if (type === 'response.function_call_arguments.done' && known.text !== '' && !isOwn)
       expect(json['arguments']).toBe(known.text);
   }
   for (const { isDone } of items.values()) expect(isDone, 'every item is done').toBe(true);
   const response = asJson(last?.json['response']);
   expect(response['id']).toMatch(/^resp_/);
   expect(response['model']).toBeTypeOf('string');
-  expect(response['output']).toEqual([...items.values()].map(({ item }) => item));
+  const streamed = [...items.values()].map(({ item }) => item);
+  if (isOwn) expect(list(response['output']).map(({ id }) => id)).toEqual(streamed.map(({ id }) => id));
+  else expect(response['output']).toEqual(streamed);
   for (const { item, type } of items.values()) {
     if (type === 'message') result.text += textIn(list(item['content'])[0]?.['text']);
     if (type === 'reasoning')
@@ -176,7 +189,7 @@ export function readResponsesStream(stream: string): ReadStream {
 }
 
 /** OpenAI's chat: tool calls by index with id and name first, one finish reason, usage if asked for, [DONE]. */
-export function readChatStream(stream: string): ReadStream {
+export function readChatStream(stream: string, _isOwn = false): ReadStream {
   const { events, hasDone } = eventsIn(stream);
   expect(hasDone).toBe(true);
   const result = { text: '', reasoning: '' };
