@@ -1,6 +1,7 @@
 // Parsing of requests, and rejection of invalid ones.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
 import { parseRequest } from './parse-request.ts';
 import { spliceModel } from './wire.ts';
 
@@ -237,3 +238,37 @@ describe('the body sent to a provider', () => {
 
 const escaped = (text: string): string =>
   `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
+
+describe('a request body of 5 MB', () => {
+  const names = (count: number) => `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join()}}`;
+
+  it.each([
+    ['very many names', names(400_000)],
+    ['very many escaped quotes', JSON.stringify('"'.repeat(2_500_000))],
+    ['very many backslashes', JSON.stringify('\\'.repeat(2_500_000))],
+  ])('with %s does not block the main thread (B1)', async (_, value) => {
+    const body = Buffer.from(`{"model":"m","messages":[{"role":"user","content":"a"}],"metadata":${value}}`);
+    expect(
+      await repeatedTaskMs(() => {
+        try {
+          parseRequest('chat', body);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'INPUT_INVALID' });
+        }
+      }),
+    ).toBeLessThan(maxTaskMs / 2);
+  });
+
+  it('may have 90,000 names, and not 110,000: each takes longer to parse than five numbers', () => {
+    const body = (count: number) => Buffer.from(`{"model":"m","input":"a","metadata":${names(count)}}`);
+    expect(parseRequest('responses', body(90_000)).model).toBe('m');
+    expect(() => parseRequest('responses', body(110_000))).toThrow(/500,000 JSON values/);
+  });
+
+  it('may have 300,000 token ids, or 45,000 messages', () => {
+    const input = JSON.stringify([Array.from({ length: 300_000 }, (_, index) => index)]);
+    expect(parseRequest('embeddings', Buffer.from(`{"model":"m","input":${input}}`)).model).toBe('m');
+    const messages = JSON.stringify(Array.from({ length: 45_000 }, () => ({ role: 'user', content: 'a' })));
+    expect(parseRequest('chat', Buffer.from(`{"model":"m","messages":${messages}}`)).model).toBe('m');
+  });
+});
