@@ -197,9 +197,11 @@ describe('a list of models', () => {
           id: 'codestral-fim',
           capabilities: { completion_chat: false, completion_fim: true },
           max_context_length: 32_768,
+          deprecation: '2026-12-01T12:00:00Z',
         },
       ],
     });
+    expect(models.map(({ isDeprecated }) => isDeprecated)).toEqual([false, false, true]);
     expect(models[0]).toEqual({
       ...unknown,
       id: 'mistral-small-2506',
@@ -386,6 +388,13 @@ describe('a list of models', () => {
     expect(
       read({ models: [{ name: 'x' }], data: [{ id: 'm.gguf', meta: { n_ctx_train: 8_192 } }] }).models,
     ).toMatchObject([{ id: 'm.gguf', contextTokens: 8_192 }]);
+    // What the running server takes, before what the model was trained for.
+    const llamaCpp = { id: 'm.gguf', meta: { n_ctx: 4_096, n_ctx_train: 131_072 } };
+    const lmStudio = { id: 'q', type: 'llm', loaded_context_length: 8_192, max_context_length: 131_072 };
+    expect(read({ data: [llamaCpp, lmStudio] }).models).toMatchObject([
+      { contextTokens: 4_096 },
+      { contextTokens: 8_192 },
+    ]);
     expect(kinds({ data: [{ id: 'llama3.2:latest' }, { id: 'nomic-embed-text:latest' }] })).toEqual({
       'llama3.2:latest': 'chat',
       'nomic-embed-text:latest': 'embeddings',

@@ -83,7 +83,9 @@ function readEntry(entry: JsonObject): ListedModel | undefined {
     maxOutputTokens: maxOutputTokens(entry),
     features: featuresOf(entry, properties),
     price: priceOf(entry, properties),
-    isDeprecated: entry['is_deprecated'] === true,
+    // Cohere's, Mistral's and OpenRouter's; the latter two are dates.
+    isDeprecated:
+      entry['is_deprecated'] === true || [entry['deprecation'], entry['expiration_date']].some(isName),
   };
 }
 
@@ -111,12 +113,14 @@ function contextTokens(entry: JsonObject, properties: ReadonlyMap<string, unknow
   const stated = [
     entry['context_length'],
     entry['context_window'],
+    entry['loaded_context_length'],
     entry['max_context_length'],
     entry['max_model_len'],
     entry['context_size'],
     entry['inputTokenLimit'],
     entry['max_input_tokens'],
     asObject(entry['limits'])?.['max_input_tokens'],
+    asObject(entry['meta'])?.['n_ctx'],
     asObject(entry['meta'])?.['n_ctx_train'],
     properties.get('context_window'),
   ];

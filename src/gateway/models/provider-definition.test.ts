@@ -50,6 +50,13 @@ describe('built-in providers', () => {
     }
   });
 
+  it('that run on this machine support tools and JSON unless they reject them: their lists do not say', () => {
+    const local = builtInProviders.filter(({ isLocal }) => isLocal);
+    expect(local.map(({ name, supports }) => [name, supports])).toEqual(
+      ['ollama', 'lmstudio', 'vllm', 'llamacpp'].map((name) => [name, ['tools', 'json']]),
+    );
+  });
+
   it('at addresses of the account need all of their variables', () => {
     const azure = { AZURE_OPENAI_API_KEY: 'k', AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/' };
     expect(isConfigured('azure', azure)).toBe('https://mine.openai.azure.com/openai/v1');
