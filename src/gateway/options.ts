@@ -153,13 +153,15 @@ export const gatewayOptions = defineOptions({
       max: 60,
     }),
     firstTokenTimeoutSeconds: secondsOption({
-      describe: 'Timeout of one streamed attempt for its first content.',
+      describe:
+        'Timeout of one streamed attempt for its first content, while another model can be tried; the last may use the deadline.',
       env: 'HEADWORKS_GATEWAY_FIRST_TOKEN_TIMEOUT_SECONDS',
       default: 20,
       max: 600,
     }),
     responseTimeoutSeconds: secondsOption({
-      describe: 'Timeout of one attempt without streaming for its whole response.',
+      describe:
+        'Timeout of one attempt without streaming for its whole response, while another model can be tried; the last may use the deadline.',
       env: 'HEADWORKS_GATEWAY_RESPONSE_TIMEOUT_SECONDS',
       default: 60,
       max: 600,

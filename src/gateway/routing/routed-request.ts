@@ -147,7 +147,8 @@ export class RoutedRequest {
 
 /**
  * While others can still be tried, an attempt gets at most half of the time left: a hanging model cannot use it all. When
- * none is left and the caller has set the deadline, it gets all of it: there is nothing else to spend it on.
+ * none is left, it gets all of it, as there is nothing else to spend it on; but not, unless the caller has set the
+ * deadline, if the model has a timeout of its own or others wait for a retry.
  */
 export function attemptTimeouts(
   routed: RoutedRequest,
@@ -159,9 +160,12 @@ export function attemptTimeouts(
   const { isStream } = routed.request;
   const configured = configuredTimeouts(routed, model, policy);
   const isLimiting = leftMs / 2 < configured.firstTokenMs;
-  const isLast = (isLimiting || routed.options.isDeadlineByCaller === true) && !hasOthers();
+  const mayBeLengthened =
+    routed.options.isDeadlineByCaller === true ||
+    (!hasOwnTimeout(routed, model) && !hasRetries(routed, model, policy));
+  const isLast = (isLimiting || mayBeLengthened) && !hasOthers();
   const shareMs = isLimiting && !isLast ? leftMs / 2 : leftMs;
-  const isLengthened = isLast && routed.options.isDeadlineByCaller === true;
+  const isLengthened = isLast && mayBeLengthened;
   const firstTokenMs = isLengthened ? leftMs : Math.min(configured.firstTokenMs, shareMs);
   const idleMs = isLengthened ? leftMs : Math.min(configured.idleMs, firstTokenMs);
   return {
@@ -170,6 +174,18 @@ export function attemptTimeouts(
     // A stream that has started may outlive the deadline.
     idleMs: isStream ? configured.idleMs : idleMs,
   };
+}
+
+const hasOwnTimeout = ({ request }: RoutedRequest, { timeouts }: Model): boolean =>
+  (request.isStream ? timeouts.firstTokenSeconds : timeouts.responseSeconds) !== undefined;
+
+/** Another model has failed transiently and has attempts left. */
+function hasRetries({ candidates, options }: RoutedRequest, model: Model, policy: RoutingPolicy): boolean {
+  const maxRetries = options.maxRetries ?? policy.maxRetries;
+  for (const state of candidates)
+    if (state.status === 'retryable' && state.candidate.model !== model && hasAttemptsLeft(state, maxRetries))
+      return true;
+  return false;
 }
 
 /** Less than half of the configured timeout was left by the caller's deadline: the timeout is not the model's fault. */

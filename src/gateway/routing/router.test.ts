@@ -347,10 +347,31 @@ describe('the deadline', () => {
     expect(world.attempts[0]).toMatchObject({ outcome: 'timeout', durationMs: 60_000 });
   });
 
-  it('by default leaves the last model its configured timeout, so that another try is possible', async () => {
-    const world = new RoutingWorld([{ name: 'a', script: ['hang', 'respond'] }]);
+  it('by default is left to the last model, too: one whose responses take longer would never succeed', async () => {
+    const world = new RoutingWorld([{ name: 'a', script: { does: 'respond', afterMs: 70_000 } }]);
+    expect(await world.complete('a')).toMatchObject({ attempts: 1, durationMs: 70_000 });
+    await world.complete('a', { request: requestFor('a', { isStream: true }) });
+    expect(world.timeouts).toEqual([
+      { connectMs: 5_000, firstTokenMs: 120_000, idleMs: 120_000 },
+      { connectMs: 5_000, firstTokenMs: 120_000, idleMs: 20_000 },
+    ]);
+  });
+
+  it('by default leaves the last model its configured timeout while a failed one is to be retried', async () => {
+    const world = new RoutingWorld([
+      { name: 'a', script: ['server-error', 'respond'], score: 0.9 },
+      { name: 'b', script: 'hang' },
+    ]);
+    expect(await world.complete()).toMatchObject({ model: { name: 'a' }, attempts: 3 });
+    expect(world.timeouts[1]).toMatchObject({ firstTokenMs: 60_000 });
+  });
+
+  it('by default does not lengthen a timeout of the model’s own', async () => {
+    const world = new RoutingWorld([
+      { name: 'a', timeouts: { responseSeconds: 10 }, script: ['hang', 'respond'] },
+    ]);
     expect(await world.complete('a')).toMatchObject({ attempts: 2 });
-    expect(world.timeouts[0]).toMatchObject({ firstTokenMs: 60_000 });
+    expect(world.timeouts[0]).toMatchObject({ firstTokenMs: 10_000 });
   });
 
   it('is divided among models that are all slow', async () => {
@@ -431,7 +452,8 @@ describe('the deadline', () => {
   ] as const)(
     'judges a model by the limit that ran out: %s',
     async (_, script, deadlineMs, tookMs, outcome) => {
-      const world = new RoutingWorld([{ name: 'a', script }], { maxRetries: 0 });
+      const timeouts = { responseSeconds: 60 };
+      const world = new RoutingWorld([{ name: 'a', script, timeouts }], { maxRetries: 0 });
       await world.failure('a', { deadlineMs });
       expect(world.attempts).toMatchObject([{ outcome, durationMs: tookMs }]);
     },
