@@ -271,12 +271,15 @@ export function readUsage(response: JsonObject): Usage | undefined {
   if (!usage || prompt === undefined || prompt + completion === 0) return undefined;
   const ofPrompt = asObject(usage['prompt_tokens_details']);
   const ofCompletion = asObject(usage['completion_tokens_details']);
+  const reasoning = tokenCount(ofCompletion?.['reasoning_tokens']) ?? 0;
+  // xAI counts reasoning beside the completion, all others in it.
+  const isBeside = reasoning > 0 && usage['total_tokens'] === prompt + completion + reasoning;
   return {
     prompt,
-    completion,
+    completion: isBeside ? completion + reasoning : completion,
     cacheRead: tokenCount(ofPrompt?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens']) ?? 0,
     cacheWrite: tokenCount(ofPrompt?.['cache_write_tokens']) ?? 0,
-    reasoning: tokenCount(ofCompletion?.['reasoning_tokens']) ?? 0,
+    reasoning,
   };
 }
 

@@ -1,7 +1,7 @@
 // A whole response for a streaming client, read by the openai package.
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { responseToSse } from './openai-chat-output.ts';
+import { readUsage, responseToSse } from './openai-chat-output.ts';
 
 async function streamed(message: object) {
   const answer = {
@@ -35,5 +35,21 @@ describe('responseToSse', () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{}' } });
     const { choices } = await streamed({ content: null, tool_calls: [call('a'), call('b')] });
     expect(choices[0]?.message.tool_calls?.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+});
+
+describe('readUsage', () => {
+  it('counts reasoning as completion where the provider counts it beside (xAI)', () => {
+    const usage = (completion: number, total: number) =>
+      readUsage({
+        usage: {
+          prompt_tokens: 100,
+          completion_tokens: completion,
+          total_tokens: total,
+          completion_tokens_details: { reasoning_tokens: 300 },
+        },
+      });
+    expect(usage(50, 450)).toMatchObject({ prompt: 100, completion: 350, reasoning: 300 });
+    expect(usage(350, 450)).toMatchObject({ prompt: 100, completion: 350, reasoning: 300 });
   });
 });
