@@ -81,7 +81,8 @@ describe('dashboard pages with data', () => {
       return [page.getByText('2 of 3 types').first(), page.getByText(/items\/s/).first()];
     if (path.startsWith('/extraction/runs/') && !path.includes('vault'))
       return [page.getByText('server-error', { exact: true }).first()];
-    if (path === '/models') return [page.getByRole('columnheader', { name: 'Success rate' })];
+    if (path === '/models')
+      return ['Success rate', 'Duration'].map((name) => page.getByRole('columnheader', { name }));
     return path.startsWith('/organizations/') ? [running] : [];
   }
 

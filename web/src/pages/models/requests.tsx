@@ -1,5 +1,5 @@
 // The last requests to models.
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { GatewayRequest } from '../../../../src/api/requests.ts';
 import { api } from '../../api/client.ts';
 import { formatDuration, formatUsd, numberText } from '../../components/format.ts';
@@ -20,13 +20,31 @@ const toneOf: Readonly<Record<GatewayRequest['status'], Tone>> = {
 const tokensText = ({ prompt_tokens: prompt, completion_tokens: completion }: GatewayRequest): string =>
   numberText(prompt + completion);
 
-const columns: readonly Column<GatewayRequest>[] = [
+/** `GATEWAY_KEY_LIMIT_REACHED` as `key limit reached`: whole words, which fit into the cell. */
+const outcomeText = (outcome: string): string =>
+  /^[A-Z_]+$/.test(outcome)
+    ? outcome
+        .replace(/^GATEWAY_/, '')
+        .replaceAll('_', ' ')
+        .toLowerCase()
+    : outcome;
+
+/** Keys by their names. */
+const callerText = (caller: string, keyNames: ReadonlyMap<string, string>): string => {
+  const name = keyNames.get(caller);
+  return name === undefined ? caller : `key ${name}`;
+};
+
+const columnsWith = (keyNames: ReadonlyMap<string, string>): readonly Column<GatewayRequest>[] => [
   {
     title: 'Model',
-    cell: ({ model, requested_model: requested, api: used }) => (
+    cell: ({ model, requested_model: requested, api: used, at, caller }) => (
       <>
         {model ?? requested}
         <Detail>{model === null || model === requested ? used : `${used}, requested ${requested}`}</Detail>
+        <Detail isNarrowOnly>
+          <Ago at={at} />, {callerText(caller, keyNames)}
+        </Detail>
       </>
     ),
   },
@@ -35,17 +53,18 @@ const columns: readonly Column<GatewayRequest>[] = [
     cell: ({ status, outcome, attempts }) => (
       <>
         <StateBadge tone={toneOf[status]}>{status}</StateBadge>
-        {status === 'completed' ? null : <Detail>{outcome}</Detail>}
+        {status === 'completed' || status === outcome ? null : <Detail>{outcomeText(outcome)}</Detail>}
         {attempts > 1 ? <Detail>{attempts} attempts</Detail> : null}
       </>
     ),
   },
   {
     title: 'Started',
+    isWideOnly: true,
     cell: ({ at, caller }) => (
       <>
         <Ago at={at} />
-        <Detail>{caller}</Detail>
+        <Detail>{callerText(caller, keyNames)}</Detail>
       </>
     ),
   },
@@ -78,6 +97,11 @@ export function Requests() {
     getNextPageParam: ({ next }) => next ?? undefined,
     refetchInterval: 10_000,
   });
+  const keys = useQuery({
+    queryKey: ['keys'],
+    queryFn: ({ signal }) => api('GET /api/v1/keys', { signal }),
+  });
+  const keyNames = new Map(keys.data?.keys.map(({ id, name }) => [`key:${id}`, name]));
   return (
     <Section title="Requests">
       <Shown
@@ -93,7 +117,7 @@ export function Requests() {
         {({ pages }) => (
           <DataTable
             label="Requests"
-            columns={columns}
+            columns={columnsWith(keyNames)}
             rows={pages.flatMap(({ requests }) => requests)}
             keyOf={({ id }) => id}
           />
