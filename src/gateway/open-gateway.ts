@@ -82,6 +82,8 @@ export interface GatewayDeps {
   readonly onModelRecovered?: () => void;
   /** Probe and discover models on schedule. Default: false, for processes that run only for a moment. */
   readonly probesModels?: boolean;
+  /** Other processes use the stores through this one: see `shared`. Default: false. */
+  readonly isServed?: boolean;
   /** Default: no traces. */
   readonly tracer?: Tracer;
   /** Default: one of its own. */
@@ -111,7 +113,8 @@ export async function openGateway(deps: GatewayDeps): Promise<Gateway> {
 async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
   const { clock, ids, events, redactor, options, ledger, tracer = noTracer } = deps;
   const isTraced = tracer !== noTracer;
-  const stores = 'database' in deps.stores ? openGatewayStores(deps.stores, clock) : deps.stores;
+  const own = 'database' in deps.stores ? openGatewayStores(deps.stores, clock, deps.isServed) : deps.stores;
+  const stores = deps.isServed === true ? announceUsage(own, clock) : own;
   const transport = deps.transport ?? ownTransport(closing);
   const keys = new ProviderKeys(deps.env);
   const catalog = effectiveCatalog(options.providers, options.models);
@@ -258,6 +261,8 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     }) as Pick<RequestLog, keyof RequestLog>,
     /** Null for anything that is not a known gateway key. */
     checkKey: (credential: string) => state.keys.check(credential),
+    /** For processes that have no stores of their own: these, with the counts of all processes. */
+    shared: { ...stores, quotas: counter.asShared() } satisfies GatewayStores,
     repairs: [rejectedKeyRepair(models), failingModelRepair(models), discovery.repair] as const,
     gauges: [modelStateGauge(models)] as const,
     retentionRules: (days: Parameters<typeof retentionRules>[1]) => retentionRules(stores, days),
@@ -266,7 +271,11 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
   };
 }
 
-export function openGatewayStores({ database, redis }: ServerStores, clock: Clock): GatewayStores {
+export function openGatewayStores(
+  { database, redis }: ServerStores,
+  clock: Clock,
+  isServed = false,
+): GatewayStores {
   return {
     models: new PostgresModelStore(database, clock),
     cooldowns: new PostgresCooldownStore(database),
@@ -277,8 +286,48 @@ export function openGatewayStores({ database, redis }: ServerStores, clock: Cloc
     responses: new PostgresResponseStore(database),
     probes: new PostgresProbeSchedule(database),
     discoveries: new PostgresDiscoveryStore(database),
-    changes: new ChangeFeed(database, gatewayChannel(database), gatewayTopics),
+    changes: new ChangeFeed(database, gatewayChannel(database), gatewayTopics, isServed),
     quotas: redis === null ? undefined : new RedisQuotaCounter(redis),
+  };
+}
+
+/** What was used counts for the limits of a key in every process of this server a second later. */
+const usageDelayMs = 1_000;
+
+/** Announces usage to the processes of this server. Not through the database: servers on one database poll it. */
+function announceUsage(stores: GatewayStores, clock: Clock): GatewayStores {
+  const { usage, changes } = stores;
+  const watchers = new Set<(topic: 'usage') => void>();
+  let isDue = false;
+  const announce = (): void => {
+    if (isDue) return;
+    isDue = true;
+    clock.after(usageDelayMs, () => {
+      isDue = false;
+      for (const watcher of watchers) watcher('usage');
+    });
+  };
+  return {
+    ...stores,
+    usage: {
+      add: async (rows) => {
+        await usage.add(rows);
+        announce();
+      },
+      list: (filter) => usage.list(filter),
+      purge: (beforeDay, limit) => usage.purge(beforeDay, limit),
+    },
+    changes: {
+      isShared: changes.isShared,
+      watch: async (onChange) => {
+        const unwatch = await changes.watch(onChange);
+        watchers.add(onChange);
+        return () => {
+          watchers.delete(onChange);
+          return unwatch();
+        };
+      },
+    },
   };
 }
 

@@ -161,7 +161,7 @@ export interface DiscoveryStore {
 }
 
 /** Data that a process holds in memory and other processes may change. */
-export const gatewayTopics = ['models', 'cooldowns', 'keys'] as const;
+export const gatewayTopics = ['models', 'cooldowns', 'keys', 'usage'] as const;
 export type GatewayTopic = (typeof gatewayTopics)[number];
 
 export interface GatewayStores {

@@ -22,6 +22,8 @@ export interface CountResult {
 
 /** Adapters: memory, and Redis for several processes. */
 export interface QuotaCounter {
+  /** After this time each process counts for itself for a while. Default: 250 ms. */
+  readonly timeoutMs?: number;
   /** One atomic decision. `costs` are integers, one per window; a cost above its limit needs an empty window. */
   count(
     name: string,

@@ -26,6 +26,8 @@ export type CountDecision =
 /** A shared counter that takes longer is ignored, and not called again for a while. */
 const sharedTimeoutMs = 250;
 const sharedPauseMs = 5_000;
+/** Counts of other processes that may still be corrected; requests without an actual cost never are. */
+const maxCorrections = 20_000;
 
 export class TieredCounter {
   readonly local: MemoryQuotaCounter;
@@ -56,6 +58,28 @@ export class TieredCounter {
     const localMs = this.local.wait(name, windows, costs);
     const sharedMs = await this.#callShared((shared) => shared.wait(name, windows, costs));
     return Math.max(localMs, sharedMs ?? 0);
+  }
+
+  /** For processes that count through this one: a decision here is one for all. */
+  asShared(): QuotaCounter {
+    const corrections = new Map<number, (amounts: readonly number[]) => void>();
+    let last = 0;
+    return {
+      count: async (name, windows, costs) => {
+        const decision = await this.count(name, windows, costs);
+        const stamp = ++last;
+        if (!('correct' in decision)) return { waitMs: decision.waitMs, stamp };
+        corrections.set(stamp, decision.correct);
+        const [oldest = stamp] = corrections.keys();
+        if (corrections.size > maxCorrections) corrections.delete(oldest);
+        return { waitMs: 0, stamp };
+      },
+      wait: (name, windows, costs) => this.wait(name, windows, costs),
+      correct: (_name, _windows, amounts, stamp) => {
+        corrections.get(stamp)?.(amounts);
+        corrections.delete(stamp);
+      },
+    };
   }
 
   async #countShared(
@@ -90,7 +114,7 @@ export class TieredCounter {
     try {
       return await withTimeout(() => call(shared), {
         clock,
-        timeoutMs: sharedTimeoutMs,
+        timeoutMs: shared.timeoutMs ?? sharedTimeoutMs,
         onTimeout: () =>
           new CoreError('DEADLINE_EXCEEDED', 'The shared quota counter did not respond in time.'),
       });

@@ -6,19 +6,21 @@ export class ChangeFeed<Topic extends string> {
   readonly #database: Database;
   readonly #channel: string;
   readonly #topics: ReadonlySet<string>;
+  /** False for an embedded store that no other process uses. */
+  readonly isShared: boolean;
 
-  /** A channel belongs to the whole database, so its name should include the schema. */
-  constructor(database: Database, channel: string, topics: readonly Topic[]) {
+  /**
+   * A channel belongs to the whole database, so its name should include the schema. `isServed`: other processes use the
+   * store through this one.
+   */
+  constructor(database: Database, channel: string, topics: readonly Topic[], isServed = false) {
     this.#database = database;
     this.#channel = channel;
     this.#topics = new Set(topics);
+    this.isShared = isServed || database.capabilities.isShared;
   }
 
-  get isShared(): boolean {
-    return this.#database.capabilities.isShared;
-  }
-
-  /** Calls back with `everything` when the store is available again after an outage. An embedded store has no other process to listen to. */
+  /** Calls back with `everything` when the store is available again after an outage. */
   async watch(onChange: (topic: Topic | 'everything') => void): Promise<() => Promise<void>> {
     const unlisten = this.isShared ? await this.#listen(onChange) : async () => undefined;
     const ignoreState = this.#database.onStateChange((state) => {
