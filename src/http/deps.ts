@@ -159,3 +159,22 @@ export interface ServerDeps {
   readonly allowedOrigins: readonly string[];
   readonly limits?: Partial<HttpLimits>;
 }
+
+/** What a process needs that serves only the gateway's routes. */
+export type GatewayServerDeps = Pick<
+  ServerDeps,
+  | 'clock'
+  | 'ids'
+  | 'redactor'
+  | 'log'
+  | 'tracer'
+  | 'events'
+  | 'version'
+  | 'access'
+  | 'audit'
+  | 'gateway'
+  | 'boundHost'
+  | 'allowedHosts'
+  | 'allowedOrigins'
+  | 'limits'
+>;

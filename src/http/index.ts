@@ -4,4 +4,5 @@ export type { ServerDeps } from './deps.ts';
 export type { HttpEvents } from './events.ts';
 export { httpEvents } from './events.ts';
 export { drain } from './lifecycle.ts';
-export { buildServer } from './server.ts';
+export { forwardOthers } from './forward.ts';
+export { buildGatewayServer, buildServer } from './server.ts';

@@ -294,7 +294,8 @@ function lingeringResponse(text: string, request: IncomingMessage, clock: Clock)
   return Readable.from(response(), { objectMode: false });
 }
 
-function discardRest(request: IncomingMessage, clock: Clock): Promise<void> {
+/** Resolves when the rest of the body has arrived, or took too long. */
+export function discardRest(request: IncomingMessage, clock: Clock): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(lingerMs, resolve);
   for (const event of ['end', 'close', 'error']) request.once(event, () => resolve());

@@ -10,7 +10,7 @@ import type { Clock, Emitter, IdSource, Redactor } from '../core/index.ts';
 import { CoreError, hasMoreValues, kindOf, maxJsonValues, noTracer, withTimeout } from '../core/index.ts';
 import type { AuditRecord } from '../operations/index.ts';
 import { installAccess, installOrganizationLimit } from './access.ts';
-import type { HttpLimits, ServerDeps } from './deps.ts';
+import type { GatewayServerDeps, HttpLimits, ServerDeps } from './deps.ts';
 import { HttpError, redactStoreErrors, tooManyValues, toErrorResponse } from './errors.ts';
 import type { HttpEvents } from './events.ts';
 import {
@@ -21,6 +21,7 @@ import {
   installSecurityHeaders,
   installSlowRequests,
 } from './guards.ts';
+import type { TypedServer } from './implement.ts';
 import { installRouteRules, validatorCompiler, installDocs, installOpenApi } from './implement.ts';
 import { handedOver, installDeadlines, installTraffic, sendLingering, traceRequests } from './lifecycle.ts';
 import { anthropicErrorOf, openAiErrorOf } from './completion-errors.ts';
@@ -55,7 +56,26 @@ const defaultLimits: HttpLimits = {
  * A server that is complete but does not listen. Fails while building when a route does not declare its access.
  * Stop it with `drain`: `close` does not end open streams.
  */
-export async function buildServer(dependencies: ServerDeps): Promise<FastifyInstance> {
+export function buildServer(dependencies: ServerDeps): Promise<FastifyInstance> {
+  const { uploadTimeoutSeconds } = dependencies.tenants.starter.uploads;
+  return build(dependencies, uploadTimeoutSeconds, (server, limits) => {
+    for (const register of routes) register(server, dependencies, limits);
+  });
+}
+
+/** The same server with the routes of the gateway only. Uploads are passed on, so their timeout is needed, too. */
+export function buildGatewayServer(
+  dependencies: GatewayServerDeps,
+  uploadTimeoutSeconds: number,
+): Promise<FastifyInstance> {
+  return build(dependencies, uploadTimeoutSeconds, (server) => completionRoutes(server, dependencies));
+}
+
+async function build(
+  dependencies: GatewayServerDeps,
+  uploadTimeoutSeconds: number,
+  registerRoutes: (server: TypedServer, limits: HttpLimits) => void,
+): Promise<FastifyInstance> {
   const limits: HttpLimits = { ...defaultLimits, ...dependencies.limits };
   const { clock, events, redactor } = dependencies;
   const handleError = createErrorHandler(dependencies);
@@ -64,10 +84,7 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
     genReqId: (request) =>
       handedOver.get(request)?.requestId ?? requestIdOf(request.headers, dependencies.ids, redactor),
     bodyLimit: limits.bodyLimitBytes,
-    requestTimeout: Math.max(
-      limits.requestTimeoutMs,
-      uploadMarginMs + dependencies.tenants.starter.uploads.uploadTimeoutSeconds * 1_000,
-    ),
+    requestTimeout: Math.max(limits.requestTimeoutMs, uploadMarginMs + uploadTimeoutSeconds * 1_000),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     forceCloseConnections: true,
     return503OnClosing: false,
@@ -108,11 +125,12 @@ export async function buildServer(dependencies: ServerDeps): Promise<FastifyInst
   installNotFound(server);
   await installOpenApi(server, dependencies.version);
   installDocs(server);
-  const typed = server.withTypeProvider<ZodTypeProvider>();
-  for (const register of routes) register(typed, dependencies, limits);
+  registerRoutes(server.withTypeProvider<ZodTypeProvider>(), limits);
   await server.ready();
   // Spans need fastify's hooks.
-  if (dependencies.tracer === noTracer) installDirectChat(server, dependencies, limits.requestTimeoutMs);
+  if (dependencies.tracer === noTracer)
+    // It uses what the routes of the gateway use.
+    installDirectChat(server, dependencies as unknown as ServerDeps, limits.requestTimeoutMs);
   return server;
 }
 

@@ -17,7 +17,7 @@ import type {
 } from '../../gateway/index.ts';
 import { GatewayError, passThroughEndpoints } from '../../gateway/index.ts';
 import type { Caller } from '../access.ts';
-import type { GatewayService, ServerDeps } from '../deps.ts';
+import type { GatewayServerDeps, GatewayService, ServerDeps } from '../deps.ts';
 import { HttpError } from '../errors.ts';
 import type { TypedServer } from '../implement.ts';
 import { routeOf } from '../implement.ts';
@@ -30,7 +30,7 @@ const prefix = '/v1';
 /** The bodies stay bytes: most are passed through. */
 const bodyTypes = ['application/json', 'multipart/form-data'];
 
-export function completionRoutes(root: TypedServer, dependencies: ServerDeps): void {
+export function completionRoutes(root: TypedServer, dependencies: GatewayServerDeps): void {
   const { gateway } = dependencies;
   // A plugin with its own scope, for its own content types.
   const plugin = async (scope: FastifyInstance): Promise<void> => {
@@ -88,7 +88,7 @@ const responseId = ({ params }: FastifyRequest): string => (params as { readonly
 
 async function complete(
   kind: RequestKind,
-  dependencies: ServerDeps,
+  dependencies: GatewayServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -115,7 +115,7 @@ function sendReply(
 
 /** Responses are kept for `previous_response_id`, unless the caller sends `store: false`. */
 async function respond(
-  dependencies: ServerDeps,
+  dependencies: GatewayServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -130,7 +130,7 @@ async function respond(
 
 /** As the provider counts them where it can, otherwise an estimate that says so. */
 async function countTokens(
-  dependencies: ServerDeps,
+  dependencies: GatewayServerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
