@@ -10,6 +10,7 @@ import { modelFailingKind, openGateway } from '../gateway/index.ts';
 import type { ServerDeps } from '../http/index.ts';
 import type { Knowledge } from '../knowledge/index.ts';
 import { openKnowledge } from '../knowledge/index.ts';
+import type { LedgerRecorder } from '../ledger/index.ts';
 import {
   BatchingLedgerRecorder,
   PostgresLedgerStore,
@@ -105,7 +106,10 @@ async function openRedis({ redis }: Config): Promise<RedisConnection | null> {
 export interface Domains {
   readonly jobs: JobQueue;
   readonly audit: AuditTrail;
-  readonly ledger: ServerDeps['ledger'] & { readonly repairs: RepairRegistry };
+  readonly ledger: ServerDeps['ledger'] & {
+    readonly repairs: RepairRegistry;
+    readonly recorder: LedgerRecorder;
+  };
   readonly extraction: Extraction;
   readonly gateway: Gateway;
   readonly tenants: ServerDeps['tenants'];
@@ -120,7 +124,11 @@ export async function openDomains(
   config: Config,
   stores: Stores,
   telemetry: Telemetry,
-  { role, env }: { readonly role: ServerRole; readonly env: Environment },
+  {
+    role,
+    env,
+    isServed = false,
+  }: { readonly role: ServerRole; readonly env: Environment; readonly isServed?: boolean },
   closing: AsyncDisposableStack,
 ): Promise<Domains> {
   const { database } = stores;
@@ -151,6 +159,7 @@ export async function openDomains(
     tracer,
     ledger: recorder,
     probesModels: isLongRunning,
+    isServed,
     onModelRecovered: () => requestRepairs(jobs, [modelFailingKind]),
   });
   closing.defer(() => gateway.close());
@@ -243,7 +252,7 @@ export async function openDomains(
   return {
     jobs,
     audit,
-    ledger: { store, repairs, runner },
+    ledger: { store, recorder, repairs, runner },
     extraction,
     gateway,
     tenants: tenancy,

@@ -30,6 +30,15 @@ export const serverOptions = defineOptions({
       min: 0,
       max: 65_535,
     }),
+    processes: textOption({
+      describe:
+        'Processes of "headworks serve": one does everything, the others serve the AI gateway (/v1) at the same address. "auto": as many as cores.',
+      env: 'HEADWORKS_PROCESSES',
+      flag: 'processes',
+      default: '1',
+      allowed: 'auto, or a whole number from 1 to 64',
+      pattern: /^(?:auto|[1-9]|[1-5]\d|6[0-4])$/,
+    }),
     allowedHosts: listOption({
       describe: 'Accepted Host headers, in addition to its own address.',
       env: 'HEADWORKS_ALLOWED_HOSTS',

@@ -1,13 +1,10 @@
 // Starts a server: opens the stores and domains, listens, and stops everything in reverse order.
-import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import type { Config, Environment } from '../config/index.ts';
 import { describeConfig, processEnvironment } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { Log } from '../core/index.ts';
 import { CoreError, kindOf, messageOf, systemClock, systemIds } from '../core/index.ts';
 import { keyRejectedKind } from '../gateway/index.ts';
-import type { ServerDeps } from '../http/index.ts';
 import { buildServer, createTokenCheck, DashboardSessions, drain } from '../http/index.ts';
 import { Activity } from '../operations/activity.ts';
 import { AlertMonitor } from '../operations/alerts/alert-monitor.ts';
@@ -31,7 +28,9 @@ import {
 import type { ServerRole, AdminToken } from './client/local-server.ts';
 import type { Domains, Stores } from './compose.ts';
 import { openDomains, openStores } from './compose.ts';
+import { listen, serverSettings } from './listen.ts';
 import { openMcp } from './mcp.ts';
+import { GatewayProcesses, processCount } from './processes/gateway-processes.ts';
 import type { Telemetry } from './telemetry.ts';
 import { createTelemetry, registerProcessMetrics } from './telemetry.ts';
 
@@ -95,6 +94,8 @@ async function start(
   const startedAt = systemClock.monotonic();
   const { role, signal } = options;
   checkRole(config, role);
+  const env = options.env ?? processEnvironment().env;
+  const processes = role === 'serve' ? processCount(config) : 1;
   let log: Log | undefined;
   const tracer = await openTracer(config.tracing, version, closing, () => log);
   const telemetry = createTelemetry(config, role, tracer);
@@ -110,9 +111,19 @@ async function start(
     config,
     stores,
     telemetry,
-    { role, env: options.env ?? processEnvironment().env },
+    { role, env, isServed: processes > 1 },
     closing,
   );
+  const others =
+    processes > 1
+      ? new GatewayProcesses({
+          clock: systemClock,
+          events: telemetry.events,
+          count: processes - 1,
+          objects: { ...domains.gateway.shared, ledger: domains.ledger.recorder, audit: domains.audit },
+          changes: domains.gateway.shared.changes,
+        })
+      : null;
   const activity = new Activity(systemClock);
   closing.defer(telemetry.events.listen(activity.take, activity.isCounted));
   const alerts = new AlertMonitor({ ...telemetry, clock: systemClock });
@@ -124,10 +135,13 @@ async function start(
   const stopping = Promise.withResolvers<void>();
 
   let url = '';
-  const mcp = openMcp(telemetry, () => url);
+  /** Of this process. */
+  let ownUrl = '';
+  const mcp = openMcp(telemetry, () => ownUrl);
   closing.defer(() => mcp.close());
   const server = await buildServer({
     ...domains,
+    ...(others ? { gateway: withLoadOf(others, domains.gateway) } : {}),
     ...telemetry,
     clock: systemClock,
     ids: systemIds,
@@ -164,10 +178,21 @@ async function start(
     mcp: mcp.answer,
     presence: { attach: () => presence.attach(), requestHandover: () => role === 'command' && handOver() },
   });
+  const drainMs = config.server.drainSeconds * 1000;
   closing.defer(async () => {
-    await drain(server, config.server.drainSeconds * 1000);
+    await Promise.all([drain(server, drainMs), others?.stop(drainMs)]);
+    others?.close();
   });
-  url = await listen(server, config.server.host, portFor(config, role));
+  if (others) {
+    ownUrl = await listen(server, '127.0.0.1', 0);
+    url = await listen(others.acceptor, config.server.host, portFor(config, role));
+    telemetry.metrics.gauge(others.gauge);
+    const { uploadTimeoutSeconds } = domains.tenants.starter.uploads;
+    const settings = { config, env, adminToken: token.token, mainUrl: ownUrl, uploadTimeoutSeconds };
+    await others.start(server, settings, signal);
+  } else {
+    url = ownUrl = await listen(server, config.server.host, portFor(config, role));
+  }
   if (role !== 'worker') {
     await writeServerFile(config.data.folder, { pid: process.pid, url, instance, role, version });
     closing.defer(() => removeServerFile(config.data.folder, instance));
@@ -212,6 +237,15 @@ async function start(
   };
 }
 
+/** The load that this server shows is that of all its processes. */
+function withLoadOf(others: GatewayProcesses, gateway: Domains['gateway']): Domains['gateway'] {
+  const load = () => {
+    const [own, more] = [gateway.load(), others.load()];
+    return { inFlight: own.inFlight + more.inFlight, queued: own.queued + more.queued };
+  };
+  return { ...gateway, load };
+}
+
 /** Events after which alerts are evaluated at once. */
 const urgentEvents: ReadonlySet<string> = new Set([
   'admission:outage-confirmed',
@@ -228,20 +262,6 @@ function startAlerts(alerts: AlertMonitor, { events }: Telemetry, closing: Async
       (name) => urgentEvents.has(name),
     ),
   );
-}
-
-function serverSettings({ server }: Config) {
-  return {
-    metricsAccess: server.metricsAccess,
-    boundHost: server.host,
-    allowedHosts: server.allowedHosts,
-    allowedOrigins: server.allowedOrigins,
-    limits: {
-      bodyLimitBytes: server.bodyLimitBytes,
-      requestTimeoutMs: server.requestTimeoutSeconds * 1000,
-      organizationConcurrency: server.organizationConcurrency,
-    },
-  } satisfies Partial<ServerDeps>;
 }
 
 function doctorDeps(
@@ -306,32 +326,4 @@ async function prepareFolder(
 function portFor({ server, resolution }: Config, role: ServerRole): number {
   const isDefault = resolution.origins['server.port']?.kind === 'default';
   return role === 'command' || (role === 'worker' && isDefault) ? 0 : server.port;
-}
-
-/** Returns the address. Fails with PORT_UNAVAILABLE. */
-export async function listen(server: FastifyInstance, host: string, port: number): Promise<string> {
-  try {
-    await server.listen({ host, port });
-  } catch (error) {
-    throw new CoreError('PORT_UNAVAILABLE', listenFailure(error as NodeJS.ErrnoException, host, port), {
-      cause: error,
-    });
-  }
-  const bound = server.server.address() as AddressInfo;
-  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return `http://${name}:${bound.port}`;
-}
-
-function listenFailure(error: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use by another program. Choose another with --port or HEADWORKS_PORT (0 uses any free port).`;
-    case 'EACCES':
-      return `This user is not allowed to listen on port ${port}. Choose one above 1023 with --port or HEADWORKS_PORT.`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `This machine has no address ${host}. Choose another with --host or HEADWORKS_HOST.`;
-    default:
-      return `Cannot listen on ${host}:${port}: ${messageOf(error)}.`;
-  }
 }

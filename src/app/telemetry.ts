@@ -49,6 +49,19 @@ export const appEvents = {
       buckets: [0.25, 0.5, 1, 2.5, 5, 10, 30],
     },
   }),
+  'server:process-ended': event<{ pid: number; cause: string; restartInMs: number }>({
+    level: 'error',
+    message: 'a process of the gateway ended; its connections are lost, and it is replaced',
+    counter: {
+      name: 'headworks_gateway_process_ends_total',
+      help: 'Processes of the gateway that ended without being stopped.',
+      labels: [],
+    },
+  }),
+  'server:process-started': event<{ pid: number; startedInMs: number }>({
+    level: 'info',
+    message: 'a process of the gateway accepts requests',
+  }),
   'dependency:changed': event<{ dependency: string; state: string }>({
     level: 'warn',
     message: 'a dependency went down or is available again',
@@ -101,7 +114,13 @@ export interface Telemetry {
   readonly tracer: Tracer;
 }
 
-export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer = noTracer): Telemetry {
+/** `isForwarded`: the events are counted and logged in another process. */
+export function createTelemetry(
+  config: Config,
+  role: ServerRole,
+  tracer: Tracer = noTracer,
+  isForwarded = false,
+): Telemetry {
   const redactor = new Redactor();
   for (const secret of secretsOf(config)) redactor.add(secret);
   const isTerminal = process.stderr.isTTY;
@@ -118,8 +137,10 @@ export function createTelemetry(config: Config, role: ServerRole, tracer: Tracer
     (error) => log.error('an event listener failed', { cause: kindOf(error), error }),
   );
   const metrics = new Metrics({ redactor });
-  logEvents(events, log);
-  countEvents(events, metrics);
+  if (!isForwarded) {
+    logEvents(events, log);
+    countEvents(events, metrics);
+  }
   if (tracer !== noTracer) traceEvents(events, tracer);
   return { redactor, log, events, metrics, tracer };
 }

@@ -149,10 +149,20 @@ export function addGlobalFlags(program: Command): void {
   for (const { flag, spec } of flagged) if (everywhere.has(flag)) program.addOption(toOption(flag, spec));
 }
 
-/** Adds the flags for listening and logging; `defaults` are those of this command where they differ. */
-export function addServerFlags(command: Command, defaults: Readonly<Record<string, string>> = {}): void {
+interface ServerFlags {
+  /** Of this command, where they differ. */
+  readonly defaults?: Readonly<Record<string, string>>;
+  /** Flags that mean nothing to it. */
+  readonly without?: readonly string[];
+}
+
+/** Adds the flags for listening and logging. */
+export function addServerFlags(
+  command: Command,
+  { defaults = {}, without = ['processes'] }: ServerFlags = {},
+): void {
   for (const { section, flag, spec } of flagged)
-    if (!everywhere.has(flag) && section !== ofExtraction)
+    if (!everywhere.has(flag) && section !== ofExtraction && !without.includes(flag))
       command.addOption(toOption(flag, { ...spec, defaultText: defaults[flag] ?? spec.defaultText }));
 }
 

@@ -132,7 +132,7 @@ function printChecks(out: Output, checks: readonly DoctorCheck[], failed: number
 
 function registerConfig(command: CliCommand): void {
   command.option('--docs', 'print the reference of all settings in Markdown instead');
-  addServerFlags(command);
+  addServerFlags(command, { without: [] });
   command.examples(['headworks config', 'headworks config --json', 'HEADWORKS_PORT=9000 headworks config']);
   command.run<{ docs?: boolean }>(async (session, { docs }) => {
     const { out, io } = session;

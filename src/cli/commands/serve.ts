@@ -15,10 +15,11 @@ import { addServerFlags } from '../session.ts';
 export const commands = { serve: registerServe, worker: registerWorker, dashboard: registerDashboard };
 
 function registerServe(command: CliCommand): void {
-  addServerFlags(command);
+  addServerFlags(command, { without: [] });
   command.examples([
     'headworks serve',
     'headworks serve --port 0 --json',
+    'headworks serve --processes auto',
     'DATABASE_URL=postgres://… REDIS_URL=redis://… headworks serve --host 0.0.0.0',
   ]);
   command.run(async (session) => {
@@ -56,7 +57,7 @@ function adminTokenHint(config: Config, server: RunningServer): string {
 
 function registerWorker(command: CliCommand): void {
   command.addHelpText('after', '\nNeeds DATABASE_URL and REDIS_URL, the same as the servers.');
-  addServerFlags(command, { port: 'any free port' });
+  addServerFlags(command, { defaults: { port: 'any free port' } });
   command.examples(['DATABASE_URL=postgres://… REDIS_URL=redis://… headworks worker']);
   command.run((session) =>
     runServer(session, {
