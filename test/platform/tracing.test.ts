@@ -169,6 +169,7 @@ describe('traces', () => {
     expect(streamed).toHaveLength(1);
     expect(factsOf(streamed[0]?.attributes ?? [])).toMatchObject({
       'gen_ai.request.model': 'quick,auto',
+      'gen_ai.request.stream': true,
       'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
       'gen_ai.usage.output_tokens': expect.any(Number) as number,
     });

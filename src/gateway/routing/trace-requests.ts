@@ -13,8 +13,7 @@ type Complete = (request: CompletionRequest, options: CompletionOptions) => Prom
 export function traceRequests(tracer: Tracer, complete: Complete): Complete {
   return async (request, options) => {
     const span = tracer.begin(spanName(request, request.model), {
-      'gen_ai.operation.name': operationName(request),
-      'gen_ai.request.model': request.model,
+      ...requestFacts(request, request.model),
       'headworks.request_id': options.requestId,
     });
     let result: CompletionResult;
@@ -56,8 +55,7 @@ export const traceAttempts =
   ({ routed, state, model, number }: Call, { outcome, status, durationMs, tokens }: CallResult): void => {
     const { request, options } = routed;
     const facts: SpanFacts = {
-      'gen_ai.operation.name': operationName(request),
-      'gen_ai.request.model': model.upstreamModel,
+      ...requestFacts(request, model.upstreamModel),
       ...modelFacts(model),
       ...serverFacts(state.candidate.baseUrl),
       ...(tokens && { ...usageFacts(tokens), ...costFacts(model, tokens, request) }),
@@ -78,6 +76,12 @@ function operationName({ api, operation }: CompletionRequest): string {
   return api === 'completions' ? 'text_completion' : operation;
 }
 
+const requestFacts = (request: CompletionRequest, model: string): SpanFacts => ({
+  'gen_ai.operation.name': operationName(request),
+  'gen_ai.request.model': model,
+  ...(request.isStream && { 'gen_ai.request.stream': true }),
+});
+
 /** The names of the conventions; other providers have their own. */
 const providerNames: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
@@ -93,11 +97,12 @@ const modelFacts = ({ provider, upstreamModel }: Model): SpanFacts => ({
   'gen_ai.response.model': upstreamModel,
 });
 
-const usageFacts = ({ prompt, completion, cacheRead, cacheWrite }: TokenUsage): SpanFacts => ({
+const usageFacts = ({ prompt, completion, cacheRead, cacheWrite, reasoning }: TokenUsage): SpanFacts => ({
   'gen_ai.usage.input_tokens': prompt,
   'gen_ai.usage.output_tokens': completion,
   ...(cacheRead > 0 && { 'gen_ai.usage.cache_read.input_tokens': cacheRead }),
   ...(cacheWrite > 0 && { 'gen_ai.usage.cache_creation.input_tokens': cacheWrite }),
+  ...(reasoning > 0 && { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
 });
 
 function costFacts({ price }: Model, tokens: TokenUsage, request: CompletionRequest): SpanFacts {
