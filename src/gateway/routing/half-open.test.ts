@@ -93,14 +93,14 @@ describe('when a cooldown has ended', () => {
   });
 
   it('a trial that hangs delays the others by five seconds, not longer', async () => {
-    const world = new RoutingWorld([{ name: 'a', script: ['hang', 'respond'] }]);
+    const world = new RoutingWorld([{ name: 'a', script: ['hang', { does: 'respond', afterMs: 500 }] }]);
     world.cool('a', 1_000);
     await world.clock.advance(1_000);
     const hanging = world.begin();
     expect(new Set(await together(world, 3))).toEqual(new Set(['a']));
     expect(world.calls.slice(1).map(({ atMs }) => atMs)).toEqual([6_000, 6_000, 6_000]);
     await together(world, 2);
-    expect(world.calls.slice(-2).map(({ atMs }) => atMs)).toEqual([6_000, 6_000]);
+    expect(world.calls.slice(-2).map(({ atMs }) => atMs)).toEqual([6_500, 6_500]);
     await world.clock.run(hanging.catch(() => undefined));
     expect(world.clock.pending).toBe(0);
   });
