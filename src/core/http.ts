@@ -22,7 +22,7 @@ export interface HttpResponse {
   /** Names in lower case; repeated headers joined with ", ". */
   readonly headers: Readonly<Record<string, string>>;
   /** The body, once. Leaving the loop early releases the connection. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: { [Symbol.asyncIterator](): HttpChunks };
   /**
    * The whole body. Fails as "too-large" when it has more than `maxBytes`, and as "timeout" when it is not complete within
    * `timeoutMs` (default: no limit). Both drop the connection.
@@ -35,7 +35,47 @@ export interface HttpResponse {
 /** Fails with an HttpFailure when there is no usable response; a response of any status is not a failure. */
 export interface HttpTransport {
   request(request: HttpRequest): Promise<HttpResponse>;
+  /**
+   * The same with callbacks, which save a promise per step and chunk; `onFailure` may be called before it returns. Never
+   * throws. `request.signal` and `bodyTimeoutMs` are ignored. Undefined: not ready yet, use `request`; doubles have only
+   * that.
+   */
+  send?(request: HttpRequest, receiver: HttpReceiver): HttpCall | undefined;
   close(): Promise<void>;
+}
+
+/** The body of one response: chunks, then `onEnd` or `onFailure`, after which nothing is called any more. */
+export interface ChunkReceiver {
+  onChunk(chunk: Uint8Array): void;
+  onEnd(): void;
+  onFailure(failure: HttpFailure): void;
+}
+
+export interface HttpReceiver extends ChunkReceiver {
+  /** First, unless the call fails before. Names in lower case; repeated headers joined with ", ". */
+  onHead(status: number, headers: Readonly<Record<string, string>>): void;
+}
+
+export interface HttpFlow {
+  /** Until `resume`, no more is read from the connection. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface HttpCall extends HttpFlow {
+  /** Ends the call from any state; unless it has ended, `onFailure` is called with this failure. */
+  abort(failure: HttpFailure): void;
+  /** From now on, no more than this until the end of the response. */
+  limit(ms: number): void;
+}
+
+/** Chunks that are pulled, one at a time. */
+export interface HttpChunks extends AsyncIterator<Uint8Array> {
+  /**
+   * From now on they are passed on as they arrive, without a timeout between them; chunks that are waiting are passed on
+   * before it returns. Undefined: they must be pulled.
+   */
+  flowTo?(receiver: ChunkReceiver): HttpFlow | undefined;
 }
 
 /** The waits of a request, each with a timeout of its name. */

@@ -506,10 +506,30 @@ export interface ProviderStream {
   /** The bytes up to and including the first content. */
   readonly head: readonly Uint8Array[];
   /** The remaining bytes; rejects with GATEWAY_STREAM_INTERRUPTED. Returning early aborts the provider call. */
-  readonly rest: AsyncIterable<Uint8Array>;
+  readonly rest: StreamRest;
   /** Resolves when the stream has ended, for whatever reason; never rejects. */
   readonly ended: Promise<StreamEnd>;
   readonly quotaExhaustedUntil: QuotaExhausted | undefined;
+}
+
+/** Iterated, or piped, which saves several promises per chunk. */
+export interface StreamRest extends AsyncIterable<Uint8Array> {
+  /** Undefined: it must be iterated. What has arrived may be written, and the sink ended, before it returns. */
+  pipeTo?(sink: StreamSink): StreamPipe | undefined;
+}
+
+export interface StreamSink {
+  /** False: no more until `resume`, but for what has arrived already. */
+  write(bytes: Uint8Array): boolean;
+  end(): void;
+  /** In place of `end`, with a GATEWAY_STREAM_INTERRUPTED. */
+  fail(error: Error): void;
+}
+
+export interface StreamPipe {
+  resume(): void;
+  /** Aborts the provider call. */
+  stop(): void;
 }
 
 export interface StreamEnd {

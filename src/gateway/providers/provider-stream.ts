@@ -1,14 +1,14 @@
 // A committed stream: everything after its first content, passed on as it arrives, with idle timeouts.
-import type { Clock, LinkedSignal } from '../../core/index.ts';
+import type { ChunkReceiver, Clock, HttpChunks, HttpFlow, LinkedSignal } from '../../core/index.ts';
 import { CoreError, HttpFailure, IdleTimer, onAbort } from '../../core/index.ts';
 import type { FailureClass } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
-import type { ProviderFailure, StreamEnd, TokenUsage } from '../types.ts';
+import type { ProviderFailure, StreamEnd, StreamPipe, StreamSink, TokenUsage } from '../types.ts';
 import { classifyFailure, classifyResponse } from './classify-failure.ts';
 import type { StreamReader } from './stream-reader.ts';
 
 export interface ProviderStreamBodyDeps {
-  readonly chunks: AsyncIterator<Uint8Array>;
+  readonly chunks: HttpChunks;
   readonly reader: StreamReader;
   /** Aborts the call; linked to the caller's signal. */
   readonly link: LinkedSignal;
@@ -28,8 +28,8 @@ const usageMs = 1_000;
 /** Comments and empty chunks reset the idle timeout, but only for this many idle timeouts without content. */
 const idleTimeoutsWithoutContent = 10;
 
-/** Iterated once, one `next` at a time. */
-export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
+/** Read once: iterated, one `next` at a time, or piped. */
+export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array>, ChunkReceiver {
   readonly #deps: ProviderStreamBodyDeps;
   readonly #ended = Promise.withResolvers<StreamEnd>();
   readonly #idleTimer: IdleTimer;
@@ -48,6 +48,11 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
   /** Events with content so far, and the stream time of the last one. */
   #contentEvents = 0;
   #lastContentMs = 0;
+  /** Where it is piped to. */
+  #sink: StreamSink | undefined;
+  #flow: HttpFlow | undefined;
+  #isPaused = false;
+  #cancelDrain: (() => void) | undefined;
 
   constructor(deps: ProviderStreamBodyDeps) {
     this.#deps = deps;
@@ -66,38 +71,127 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
     return this.#ended.promise;
   }
 
+  /* ---- iterated ---- */
+
   [Symbol.asyncIterator](): this {
     return this;
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const { reader, chunks, clock } = this.#deps;
+    const { reader, chunks } = this.#deps;
     while (this.#outcome === undefined) {
-      if (reader.failure) return this.#failWithEvent();
-      if (reader.isDone) return this.#finish();
+      if (reader.failure) throw this.#eventError();
+      if (reader.isDone) return this.#finishPulled();
       let next: IteratorResult<Uint8Array>;
       try {
-        this.#idleTimer.start(this.#timeoutMs());
-        this.#readAt = clock.monotonic();
+        this.#read();
         next = await chunks.next();
         this.#idleTimer.pause();
         // The end is not data: the time counts up to the last byte.
         if (!next.done) this.#arrived();
       } catch (error) {
-        return this.#interrupted(error);
+        const last = this.#interrupted(error);
+        if (last instanceof Error) throw last;
+        return last ? { done: false, value: last } : finished;
       }
       const bytes = next.done ? reader.end() : reader.push(next.value);
       if (bytes) return { done: false, value: bytes };
-      if (next.done && !reader.failure) return reader.isComplete ? this.#finish() : this.#fail('network');
+      if (!next.done || reader.failure) continue;
+      if (reader.isComplete) return this.#finishPulled();
+      throw this.#error('network');
     }
-    return this.#outcome === null ? finished : this.#fail(this.#outcome);
+    if (this.#outcome === null) return finished;
+    throw this.#error(this.#outcome);
   }
 
   /** The consumer stops early: the provider call is aborted. */
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.stop();
+    return finished;
+  }
+
+  #finishPulled(): IteratorResult<Uint8Array, undefined> {
+    this.#startDrain();
+    drain(this.#deps.chunks).then(this.#cancelDrain, this.#cancelDrain);
+    return finished;
+  }
+
+  /* ---- piped ---- */
+
+  pipeTo(sink: StreamSink): StreamPipe | undefined {
+    const { reader, chunks } = this.#deps;
+    // The first chunk may have the end.
+    if (this.#outcome !== undefined || reader.failure || reader.isDone) return undefined;
+    this.#sink = sink;
+    this.#flow = chunks.flowTo?.(this);
+    if (!this.#flow) {
+      this.#sink = undefined;
+      return undefined;
+    }
+    if (this.#isPaused) this.#flow.pause();
+    else if (this.#outcome === undefined) this.#read();
+    return this;
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    if (this.#outcome !== undefined) return;
+    this.#read();
+    this.#flow?.resume();
+  }
+
+  stop(): void {
     this.#deps.link.abort(new HttpFailure('aborted', 'The stream was abandoned by its consumer.'));
     this.#settle('canceled');
-    return finished;
+  }
+
+  onChunk(chunk: Uint8Array): void {
+    if (this.#outcome !== undefined) return;
+    const { reader } = this.#deps;
+    this.#arrived();
+    this.#write(reader.push(chunk));
+    if (reader.failure) return this.#sink?.fail(this.#eventError());
+    if (reader.isDone) {
+      this.#startDrain();
+      return this.#sink?.end();
+    }
+    if (this.#isPaused) this.#idleTimer.pause();
+    else this.#read();
+  }
+
+  onEnd(): void {
+    this.#cancelDrain?.();
+    if (this.#outcome !== undefined) return;
+    const { reader } = this.#deps;
+    this.#write(reader.end());
+    if (reader.failure) return this.#sink?.fail(this.#eventError());
+    if (!reader.isComplete) return this.#sink?.fail(this.#error('network'));
+    this.#settle(null);
+    this.#sink?.end();
+  }
+
+  onFailure(error: HttpFailure): void {
+    this.#cancelDrain?.();
+    // It has ended: the sink knows.
+    if (this.#outcome === null) return;
+    const failure = this.#interrupted(error);
+    if (failure) this.#sink?.fail(failure);
+    else this.#sink?.end();
+  }
+
+  #write(bytes: Uint8Array | undefined): void {
+    if (!bytes || this.#sink?.write(bytes) !== false || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#flow?.pause();
+  }
+
+  /* ---- time ---- */
+
+  /** Waits for the next chunk. */
+  #read(): void {
+    this.#idleTimer.start(this.#timeoutMs());
+    this.#readAt = this.#deps.clock.monotonic();
   }
 
   /** Short while only usage and [DONE] are missing, even if comments keep coming. */
@@ -134,45 +228,55 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array> {
     return this.#streamMs + providerMs(this.#readAt - this.#arrivedAt, waitedMs);
   }
 
-  #finish(): IteratorResult<Uint8Array, undefined> {
-    const { chunks, link, clock } = this.#deps;
+  /* ---- the end ---- */
+
+  /** The rest of the response is ignored. */
+  #startDrain(): void {
+    const { link, clock } = this.#deps;
     this.#settle(null);
-    const cancel = clock.after(drainMs, () =>
+    this.#cancelDrain = clock.after(drainMs, () =>
       link.abort(new HttpFailure('aborted', 'The stream has ended.')),
     );
-    drain(chunks).then(cancel, cancel);
-    return finished;
   }
 
-  #interrupted(error: unknown): IteratorResult<Uint8Array, undefined> {
-    // A connection that breaks after completion is not a failure; a translated stream still needs its last events.
+  /**
+   * A connection that breaks after completion is not a failure: then the last bytes, which a translated stream still
+   * needs.
+   */
+  #interrupted(cause: unknown): GatewayError | Uint8Array | undefined {
     const { reader } = this.#deps;
     if (reader.isComplete) {
       const last = reader.finish();
       this.#settle(null);
-      return last ? { done: false, value: last } : finished;
+      return last;
     }
-    if (this.#isTimedOut) return this.#fail('timeout', error);
-    const failureClass = error instanceof HttpFailure ? classifyFailure(error).failureClass : 'network';
-    return this.#fail(failureClass, error);
+    if (this.#isTimedOut) return this.#error('timeout', cause);
+    const failureClass = cause instanceof HttpFailure ? classifyFailure(cause).failureClass : 'network';
+    return this.#error(failureClass, cause);
   }
 
-  #failWithEvent(): never {
+  #eventError(): GatewayError {
     const { reader, clock } = this.#deps;
     const { failure } = reader;
-    if (!failure || 'failureClass' in failure) return this.#fail(failure?.failureClass ?? 'invalid-response');
+    if (!failure || 'failureClass' in failure)
+      return this.#error(failure?.failureClass ?? 'invalid-response');
     const response = { status: 200, headers: {}, body: failure.errorBody };
     const { failureClass, retryHint } = classifyResponse(response, clock.now());
-    return this.#fail(failureClass, undefined, retryHint);
+    return this.#error(failureClass, undefined, retryHint);
   }
 
-  #fail(failureClass: FailureClass, cause?: unknown, retryHint?: ProviderFailure['retryHint']): never {
+  /** Ends the stream and the call. */
+  #error(
+    failureClass: FailureClass,
+    cause?: unknown,
+    retryHint?: ProviderFailure['retryHint'],
+  ): GatewayError {
     const { link, model } = this.#deps;
     const isStopping = isShuttingDown(link.signal.reason);
     this.#settle(failureClass, retryHint);
     link.abort(new HttpFailure('aborted', 'The stream failed.'));
     const why = isStopping ? 'this server is stopping' : failureClass;
-    throw new GatewayError(
+    return new GatewayError(
       'GATEWAY_STREAM_INTERRUPTED',
       `The response of ${model} was interrupted (${why}). What was received is incomplete; send the request again.`,
       { isRetryable: isStopping || failureClass !== 'canceled', details: { model, failureClass }, cause },

@@ -358,10 +358,7 @@ async function sendStream(
   raw.writeHead(stream.status, headers);
   for (const chunk of stream.head) raw.write(chunk);
   try {
-    for await (const chunk of stream.rest) {
-      if (raw.destroyed) return;
-      if (!raw.write(chunk)) await drained(raw, stallMs);
-    }
+    await (pipe(sending, stream) ?? writeAll(sending, stream));
   } catch (error) {
     if (raw.destroyed) return;
     const { event, isUnexpected } = streamErrorOf(sending.api, error, requestId);
@@ -370,6 +367,43 @@ async function sendStream(
   }
   raw.setTimeout(stallMs);
   raw.end();
+}
+
+/** Undefined: the stream must be iterated. */
+function pipe({ raw, stallMs }: Sending, { rest }: ProviderStream): Promise<void> | undefined {
+  if (!rest.pipeTo || raw.destroyed) return undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onDrain = () => {
+    raw.setTimeout(0);
+    piped?.resume();
+  };
+  const onClose = () => {
+    piped?.stop();
+    resolve();
+  };
+  const piped = rest.pipeTo({
+    write: (bytes) => {
+      if (raw.destroyed || raw.write(bytes)) return true;
+      raw.setTimeout(stallMs);
+      return false;
+    },
+    end: resolve,
+    fail: reject,
+  });
+  if (!piped) return undefined;
+  raw.on('drain', onDrain);
+  raw.on('close', onClose);
+  return promise.finally(() => {
+    raw.off('drain', onDrain);
+    raw.off('close', onClose);
+  });
+}
+
+async function writeAll({ raw, stallMs }: Sending, { rest }: ProviderStream): Promise<void> {
+  for await (const chunk of rest) {
+    if (raw.destroyed) return;
+    if (!raw.write(chunk)) await drained(raw, stallMs);
+  }
 }
 
 /** Resolves when more can be written, or the connection is closed. Node closes a socket that stalls for `stallMs`. */

@@ -1,5 +1,5 @@
 // The response that every transport returns.
-import type { Clock, HttpResponse } from '../../core/index.ts';
+import type { ChunkReceiver, Clock, HttpChunks, HttpFlow, HttpResponse } from '../../core/index.ts';
 import { HttpFailure } from '../../core/index.ts';
 
 /** Where the bytes of a response come from. One pull at a time. */
@@ -8,6 +8,8 @@ export interface BodySource {
   pull(): Promise<Uint8Array | null>;
   /** All remaining chunks if the end has arrived already, as it has for most small responses. */
   rest?(): readonly Uint8Array[] | undefined;
+  /** See HttpChunks. */
+  flowTo?(receiver: ChunkReceiver): HttpFlow | undefined;
   /** Releases the connection. A pending pull rejects with this failure. */
   abandon(failure: HttpFailure): void;
 }
@@ -27,7 +29,7 @@ const maxDrainBytes = 64 * 1024;
 const maxDrainMs = 500;
 
 /** A class, not closures: every request creates one. */
-export class SourcedResponse implements HttpResponse, AsyncIterable<Uint8Array> {
+export class SourcedResponse implements HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly #deps: HttpResponseDeps;
@@ -39,11 +41,11 @@ export class SourcedResponse implements HttpResponse, AsyncIterable<Uint8Array> 
     this.#deps = deps;
   }
 
-  get body(): AsyncIterable<Uint8Array> {
+  get body(): this {
     return this;
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
+  [Symbol.asyncIterator](): HttpChunks {
     this.#markRead();
     return new ChunkIterator(this.#deps);
   }
@@ -85,7 +87,7 @@ function nextChunk(
 }
 
 /** The chunks of a body. A class: a generator costs as much as the rest of a small response. */
-class ChunkIterator implements AsyncIterator<Uint8Array, undefined> {
+class ChunkIterator implements HttpChunks {
   readonly #deps: HttpResponseDeps;
   #isOver = false;
 
@@ -105,6 +107,10 @@ class ChunkIterator implements AsyncIterator<Uint8Array, undefined> {
     if (chunk !== null) return { done: false, value: chunk };
     this.#isOver = true;
     return noMoreChunks;
+  }
+
+  flowTo(receiver: ChunkReceiver): HttpFlow | undefined {
+    return this.#isOver ? undefined : this.#deps.source.flowTo?.(receiver);
   }
 
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {

@@ -2,14 +2,18 @@
 import type { LookupFunction } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
 import type {
+  ChunkReceiver,
   Clock,
+  HttpCall,
   HttpFailureKind,
+  HttpFlow,
+  HttpReceiver,
   HttpRequest,
   HttpResponse,
   HttpTransport,
   HttpWait,
 } from '../../core/index.ts';
-import { HttpFailure, IdleTimer, kindOf, onAbort, systemClock } from '../../core/index.ts';
+import { HttpFailure, kindOf, onAbort, systemClock } from '../../core/index.ts';
 import type { BodySource } from './response.ts';
 import { SourcedResponse } from './response.ts';
 
@@ -32,7 +36,7 @@ const defaultTimeoutMs = 120_000;
  * Timeouts are kept here, not by undici: its timers have a resolution of half a second, and it has no connect timeout
  * per request. `close` aborts running requests.
  */
-export function createUndiciTransport(options: UndiciTransportOptions): HttpTransport {
+export function createUndiciTransport(options: UndiciTransportOptions): Required<HttpTransport> {
   const clock = options.clock ?? systemClock;
   const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
   const agentOptions: Agent.Options = {
@@ -45,6 +49,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
     connect: { timeout: connectTimeoutMs, ...(options.lookup ? { lookup: options.lookup } : {}) },
   };
   const targets = new TargetCache();
+  const timeouts = new TimeoutList(clock);
   let agent: Agent | undefined;
   let isClosed = false;
 
@@ -56,21 +61,30 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
     return agent;
   };
 
+  const start = (dispatcher: Agent, request: HttpRequest, receiver: HttpReceiver): Call => {
+    const target = targets.get(request.url);
+    const call = new Call(request, target, receiver, timeouts, {
+      connectMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
+      headersMs: request.headersTimeoutMs ?? defaultTimeoutMs,
+      responseMs: request.responseTimeoutMs ?? Number.POSITIVE_INFINITY,
+    });
+    dispatch(dispatcher, target, request, call);
+    return call;
+  };
+
   return {
+    send: (request, receiver) => agent && start(agent, request, receiver),
     async request(request): Promise<HttpResponse> {
       const dispatcher = agent ?? (await loadAgent());
-      const target = targets.get(request.url);
-      const label = requestLabel(request.method, target);
+      const { signal } = request;
+      if (signal?.aborted)
+        throw stoppedByCaller(requestLabel(request.method, targets.get(request.url)), signal.reason);
+      const source = new PulledBody();
+      const call = start(dispatcher, request, source);
+      source.start(call, signal);
+      const { status, headers } = await source.head;
       const bodyTimeoutMs = request.bodyTimeoutMs ?? defaultTimeoutMs;
-      const exchange = new Exchange(request, label, clock, {
-        connectTimeoutMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
-        headersTimeoutMs: request.headersTimeoutMs ?? defaultTimeoutMs,
-        responseTimeoutMs: request.responseTimeoutMs ?? Number.POSITIVE_INFINITY,
-      });
-      exchange.start();
-      if (!request.signal?.aborted) dispatch(dispatcher, target, request, exchange);
-      const { status, headers } = await exchange.head;
-      return new SourcedResponse({ status, headers, source: exchange, clock, bodyTimeoutMs, label });
+      return new SourcedResponse({ status, headers, source, clock, bodyTimeoutMs, label: call.label });
     },
     close: async () => {
       isClosed = true;
@@ -79,7 +93,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): HttpTran
   };
 }
 
-function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: Exchange): void {
+function dispatch(agent: Agent, target: Target, request: HttpRequest, call: Call): void {
   try {
     agent.dispatch(
       {
@@ -89,10 +103,10 @@ function dispatch(agent: Agent, target: Target, request: HttpRequest, exchange: 
         headers: request.headers ?? null,
         body: request.body ?? null,
       },
-      exchange,
+      call,
     );
   } catch (error) {
-    exchange.onResponseError(null, error as Error);
+    call.onResponseError(null, error as Error);
   }
 }
 
@@ -123,10 +137,10 @@ class TargetCache {
 }
 
 interface Timeouts {
-  readonly connectTimeoutMs: number;
-  readonly headersTimeoutMs: number;
-  /** Timeout of the whole response; may be infinite. */
-  readonly responseTimeoutMs: number;
+  readonly connectMs: number;
+  readonly headersMs: number;
+  /** Of the whole response; may be infinite. */
+  readonly responseMs: number;
 }
 
 const missing = {
@@ -134,6 +148,175 @@ const missing = {
   headers: 'connected, but no response',
   body: 'the response was not complete',
 } as const;
+
+/**
+ * One request and its response: waiting for a connection → connected → head → chunks → end. `abort` ends it from any
+ * state: at once for the receiver, and for the socket as soon as undici has one.
+ */
+class Call implements Dispatcher.DispatchHandler, HttpCall {
+  readonly #request: HttpRequest;
+  readonly #target: Target;
+  readonly #receiver: HttpReceiver;
+  readonly #list: TimeoutList;
+  readonly #timeouts: Timeouts;
+  #responseMs: number;
+  #endsAt: number;
+  /** The current wait, and the one whose timeout comes first: its own, or that of the whole response. */
+  #wait: Exclude<HttpWait, 'response'> = 'connect';
+  #firstTimeout: HttpWait = 'connect';
+  #waitMs = 0;
+  /** Monotonic. */
+  dueAt = Number.POSITIVE_INFINITY;
+  #controller: Dispatcher.DispatchController | undefined;
+  #failure: HttpFailure | undefined;
+  #isOver = false;
+
+  constructor(
+    request: HttpRequest,
+    target: Target,
+    receiver: HttpReceiver,
+    list: TimeoutList,
+    timeouts: Timeouts,
+  ) {
+    this.#request = request;
+    this.#target = target;
+    this.#receiver = receiver;
+    this.#list = list;
+    this.#timeouts = timeouts;
+    const now = list.now();
+    this.#responseMs = timeouts.responseMs;
+    this.#endsAt = now + timeouts.responseMs;
+    this.#allow(timeouts.connectMs, now);
+    list.add(this);
+  }
+
+  /** Of the request, for error messages. */
+  get label(): string {
+    return requestLabel(this.#request.method, this.#target);
+  }
+
+  abort(failure: HttpFailure): void {
+    if (this.#isOver) return;
+    this.#fail(failure);
+    this.#controller?.abort(failure);
+  }
+
+  limit(ms: number): void {
+    const endsAt = this.#list.now() + ms;
+    if (endsAt >= this.#endsAt) return;
+    this.#endsAt = endsAt;
+    this.#responseMs = ms;
+    this.#allow(Number.POSITIVE_INFINITY, 0);
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (this.#controller?.paused) this.#controller.resume();
+  }
+
+  timeOut(): void {
+    const ms = this.#firstTimeout === 'response' ? this.#responseMs : this.#waitMs;
+    const message = `${this.label}: ${missing[this.#wait]} within ${ms} ms.`;
+    this.abort(new HttpFailure('timeout', message, undefined, this.#firstTimeout));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Aborted while it still waited for a connection: nothing is sent.
+    if (this.#failure) return controller.abort(this.#failure);
+    if (this.#request.onSent?.() === false)
+      return this.abort(new HttpFailure('aborted', `${this.label} was not sent: its caller withdrew it.`));
+    this.#wait = 'headers';
+    this.#allow(this.#timeouts.headersMs, this.#list.now());
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: ReceivedHeaders,
+  ): void {
+    if (status < 200 || this.#isOver) return;
+    // The reader of the body has its own timeout.
+    this.#wait = 'body';
+    this.#allow(Number.POSITIVE_INFINITY, 0);
+    this.#receiver.onHead(status, joinRepeated(headers));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (!this.#isOver) this.#receiver.onChunk(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#receiver.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (!this.#isOver) this.#fail(failureFrom(error, this.label));
+  }
+
+  #fail(failure: HttpFailure): void {
+    this.#failure = failure;
+    this.#end();
+    this.#receiver.onFailure(failure);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#list.delete(this);
+  }
+
+  #allow(ms: number, now: number): void {
+    const endsAt = now + ms;
+    this.#waitMs = ms;
+    this.#firstTimeout = endsAt <= this.#endsAt ? this.#wait : 'response';
+    this.dueAt = Math.min(endsAt, this.#endsAt);
+  }
+}
+
+const sweepMs = 25;
+
+/**
+ * Ends the calls whose time is over, up to 25 ms late. One timer for all calls: one for each takes 2 µs, as much as
+ * reading a small response.
+ */
+class TimeoutList {
+  readonly #clock: Clock;
+  readonly #calls = new Set<Call>();
+  #isScheduled = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Monotonic. */
+  now(): number {
+    return this.#clock.monotonic();
+  }
+
+  add(call: Call): void {
+    this.#calls.add(call);
+    if (!this.#isScheduled) this.#schedule();
+  }
+
+  delete(call: Call): void {
+    this.#calls.delete(call);
+  }
+
+  #schedule(): void {
+    this.#isScheduled = true;
+    this.#clock.after(sweepMs, () => {
+      const now = this.now();
+      for (const call of this.#calls) if (call.dueAt <= now) call.timeOut();
+      this.#isScheduled = false;
+      if (this.#calls.size > 0) this.#schedule();
+    });
+  }
+}
 
 /** The socket pauses while more than this is unread. */
 const pauseAboveBytes = 64 * 1024;
@@ -148,51 +331,29 @@ interface PendingPull {
   reject(failure: HttpFailure): void;
 }
 
-/**
- * One request and its response: waiting for a connection → connected → `head` → chunks → end. `abandon` ends it from any
- * state: at once for the caller, and for the socket as soon as undici has one.
- */
-class Exchange implements Dispatcher.DispatchHandler, BodySource {
-  readonly #request: HttpRequest;
-  readonly #label: string;
-  readonly #clock: Clock;
-  readonly #timeouts: Timeouts;
-  readonly #endsAt: number;
-  readonly #timer: IdleTimer;
+/** A response that is pulled: its chunks wait here. */
+class PulledBody implements HttpReceiver, BodySource {
   readonly #head = Promise.withResolvers<ResponseHead>();
+  #call: Call | undefined;
   #removeAbortListener: (() => void) | undefined;
-  /** The current wait, and the one whose timeout comes first: its own, or that of the whole response. */
-  #wait: Exclude<HttpWait, 'response'> = 'connect';
-  #firstTimeout: HttpWait = 'connect';
-  #controller: Dispatcher.DispatchController | undefined;
   #chunks: Uint8Array[] = [];
   #bufferedBytes = 0;
   #isAtEnd = false;
   #failure: HttpFailure | undefined;
   #pull: PendingPull | undefined;
-
-  constructor(request: HttpRequest, label: string, clock: Clock, timeouts: Timeouts) {
-    this.#request = request;
-    this.#label = label;
-    this.#clock = clock;
-    this.#timeouts = timeouts;
-    this.#endsAt = clock.monotonic() + timeouts.responseTimeoutMs;
-    this.#timer = new IdleTimer(clock, (ms) => this.#timeOut(ms));
-  }
-
-  /** Starts the timeouts; fails at once for a signal that has aborted. */
-  start(): void {
-    this.#allow(this.#timeouts.connectTimeoutMs);
-    const removeListener = onAbort(this.#request.signal, (reason) =>
-      this.abandon(new HttpFailure('aborted', `${this.#label} was stopped by its caller.`, reason)),
-    );
-    if (this.#isOver) removeListener();
-    else this.#removeAbortListener = removeListener;
-  }
+  /** Gets the chunks as they arrive, once it is set. */
+  #flow: ChunkReceiver | undefined;
 
   /** Rejects with an HttpFailure. */
   get head(): Promise<ResponseHead> {
     return this.#head.promise;
+  }
+
+  /** Fails the body when the signal aborts. */
+  start(call: Call, signal: AbortSignal | undefined): void {
+    this.#call = call;
+    if (!this.#isOver)
+      this.#removeAbortListener = onAbort(signal, (reason) => this.abandon(stoppedByCaller(call.label, reason)));
   }
 
   pull(): Promise<Uint8Array | null> {
@@ -200,7 +361,7 @@ class Exchange implements Dispatcher.DispatchHandler, BodySource {
     const chunk = this.#chunks.shift();
     if (chunk) {
       this.#bufferedBytes -= chunk.byteLength;
-      if (this.#controller?.paused && this.#bufferedBytes <= pauseAboveBytes) this.#controller.resume();
+      if (this.#bufferedBytes <= pauseAboveBytes) this.#call?.resume();
       return Promise.resolve(chunk);
     }
     if (this.#isAtEnd) return Promise.resolve(null);
@@ -208,90 +369,59 @@ class Exchange implements Dispatcher.DispatchHandler, BodySource {
   }
 
   rest(): readonly Uint8Array[] | undefined {
-    if (!this.#isAtEnd) return undefined;
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    return chunks;
+    return this.#isAtEnd ? this.#takeChunks() : undefined;
   }
 
   abandon(failure: HttpFailure): void {
-    if (this.#isOver) return;
-    this.#fail(failure);
-    this.#controller?.abort(failure);
+    this.#call?.abort(failure);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    // Abandoned while it still waited for a connection: nothing is sent.
-    if (this.#failure) return controller.abort(this.#failure);
-    if (this.#request.onSent?.() === false)
-      return this.abandon(new HttpFailure('aborted', `${this.#label} was not sent: its caller withdrew it.`));
-    this.#wait = 'headers';
-    this.#allow(this.#timeouts.headersTimeoutMs);
+  flowTo(receiver: ChunkReceiver): HttpFlow | undefined {
+    const call = this.#call;
+    if (!call || this.#isOver) return undefined;
+    this.#flow = receiver;
+    for (const chunk of this.#takeChunks()) receiver.onChunk(chunk);
+    call.resume();
+    return call;
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: ReceivedHeaders,
-  ): void {
-    if (status < 200) return;
-    // The reader of the body has its own timeout.
-    this.#wait = 'body';
-    if (this.#endsAt === Number.POSITIVE_INFINITY) this.#timer.stop();
-    else this.#allow(Number.POSITIVE_INFINITY);
-    this.#head.resolve({ status, headers: joinRepeated(headers) });
+  onHead(status: number, headers: ResponseHead['headers']): void {
+    this.#head.resolve({ status, headers });
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    if (this.#failure) return;
-    if (this.#pull) {
-      this.#takePull()?.resolve(chunk);
-      return;
-    }
+  onChunk(chunk: Uint8Array): void {
+    if (this.#flow) return this.#flow.onChunk(chunk);
+    if (this.#pull) return this.#takePull()?.resolve(chunk);
     this.#chunks.push(chunk);
     this.#bufferedBytes += chunk.byteLength;
-    if (this.#bufferedBytes > pauseAboveBytes) controller.pause();
+    if (this.#bufferedBytes > pauseAboveBytes) this.#call?.pause();
   }
 
-  onResponseEnd(): void {
-    if (this.#isOver) return;
+  onEnd(): void {
     this.#isAtEnd = true;
     this.#takePull()?.resolve(null);
-    this.#stopWaiting();
+    this.#removeAbortListener?.();
+    this.#flow?.onEnd();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    if (!this.#isOver) this.#fail(failureFrom(error, this.#label));
+  onFailure(failure: HttpFailure): void {
+    this.#failure = failure;
+    this.#chunks = [];
+    this.#head.reject(failure);
+    this.#takePull()?.reject(failure);
+    this.#removeAbortListener?.();
+    this.#flow?.onFailure(failure);
   }
 
   get #isOver(): boolean {
     return this.#failure !== undefined || this.#isAtEnd;
   }
 
-  #fail(failure: HttpFailure): void {
-    this.#failure = failure;
+  #takeChunks(): readonly Uint8Array[] {
+    const chunks = this.#chunks;
     this.#chunks = [];
-    this.#head.reject(failure);
-    this.#takePull()?.reject(failure);
-    this.#stopWaiting();
-  }
-
-  #allow(ms: number): void {
-    if (this.#isOver) return;
-    const remainingMs = this.#endsAt - this.#clock.monotonic();
-    this.#firstTimeout = ms <= remainingMs ? this.#wait : 'response';
-    this.#timer.start(Math.min(ms, remainingMs));
-  }
-
-  #timeOut(ms: number): void {
-    const message = `${this.#label}: ${missing[this.#wait]} within ${ms} ms.`;
-    this.abandon(new HttpFailure('timeout', message, undefined, this.#firstTimeout));
-  }
-
-  #stopWaiting(): void {
-    this.#timer.stop();
-    this.#removeAbortListener?.();
+    this.#bufferedBytes = 0;
+    return chunks;
   }
 
   #takePull(): PendingPull | undefined {
@@ -300,6 +430,9 @@ class Exchange implements Dispatcher.DispatchHandler, BodySource {
     return pull;
   }
 }
+
+const stoppedByCaller = (label: string, reason: unknown): HttpFailure =>
+  new HttpFailure('aborted', `${label} was stopped by its caller.`, reason);
 
 type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
