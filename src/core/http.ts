@@ -37,10 +37,9 @@ export interface HttpTransport {
   request(request: HttpRequest): Promise<HttpResponse>;
   /**
    * The same with callbacks, which save a promise per step and chunk; `onFailure` may be called before it returns. Never
-   * throws. `request.signal` and `bodyTimeoutMs` are ignored. Undefined: not ready yet, use `request`; doubles have only
-   * that.
+   * throws. `request.signal` is ignored. Absent from doubles.
    */
-  send?(request: HttpRequest, receiver: HttpReceiver): HttpCall | undefined;
+  send?(request: HttpRequest, receiver: HttpReceiver): HttpCall;
   close(): Promise<void>;
 }
 

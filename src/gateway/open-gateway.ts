@@ -46,6 +46,7 @@ import { ProviderQuotas } from './quotas/provider-quotas.ts';
 import { RedisQuotaCounter } from './quotas/quota-counter.ts';
 import { TieredCounter } from './quotas/tiered-counter.ts';
 import { unknownInSettings } from './routing/model-names.ts';
+import type { OnResult } from './routing/router.ts';
 import { Router } from './routing/router.ts';
 import { routingPolicy } from './routing/routed-request.ts';
 import { traceAttempts, traceRequests } from './routing/trace-requests.ts';
@@ -235,6 +236,13 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     parseRequest,
     /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
     complete,
+    /** `complete` with a callback: a usual request needs no promise. See Router.start. */
+    start:
+      complete === route
+        ? (request: CompletionRequest, given: CompletionOptions, onResult: OnResult) =>
+            router.start(request, given, onResult)
+        : (request: CompletionRequest, given: CompletionOptions, onResult: OnResult) =>
+            void onResult(complete(request, given)),
     /** Tokens of a Messages request: as its first model counts them, or an estimate. */
     countTokens: (request: CompletionRequest, given: CompletionOptions) =>
       countTokens(complete, request, given),

@@ -70,6 +70,7 @@ export type GatewayService = Pick<
   | 'defaults'
   | 'parseRequest'
   | 'complete'
+  | 'start'
   | 'countTokens'
   | 'responses'
   | 'load'

@@ -221,13 +221,15 @@ export function clientAbortSignal(
   const left = () => {
     unregister?.();
     removeListener();
-    if (!raw.writableFinished)
-      leaving.abort(new CoreError('CANCELED', 'The client disconnected before the response.'));
+    if (!raw.writableFinished) leaving.abort(clientDisconnected());
   };
   if (raw.destroyed) left();
   else raw.once('close', left);
   return leaving.signal;
 }
+
+export const clientDisconnected = (): CoreError =>
+  new CoreError('CANCELED', 'The client disconnected before the response.');
 
 export interface DrainReport {
   /** Requests still in flight after the grace period, which were aborted. */

@@ -36,6 +36,10 @@ const model: Model = {
   createdAt: new Date(0),
 };
 
+/** Requests are sent, and streams piped; otherwise they are called and iterated. */
+let usesCallbacks = false;
+const bothWays = describe.each([false, true]);
+
 function world(
   handler: InMemoryHandler,
   more: {
@@ -70,15 +74,19 @@ function world(
       operation?: 'chat' | 'embeddings' | 'messages';
       secret?: string | null;
     } = {},
-  ) =>
-    client.call({
+  ): Promise<ProviderOutcome> => {
+    const request = parseRequest(options.operation ?? 'chat', Buffer.from(JSON.stringify(body)));
+    const { signal = new AbortController().signal } = options;
+    const call = {
       model,
       baseUrl: 'https://acme.test/v1',
       key: { id: 'k', secret: options.secret === undefined ? secret : options.secret },
-      request: parseRequest(options.operation ?? 'chat', Buffer.from(JSON.stringify(body))),
+      request,
       timeouts: { ...timeouts, ...more.timeouts },
-      signal: options.signal ?? new AbortController().signal,
-    });
+    };
+    if (!usesCallbacks || signal.aborted || !client.canSend(request)) return client.call({ ...call, signal });
+    return new Promise((resolve) => signal.addEventListener('abort', client.send(call, resolve)));
+  };
   const chat = (stream = false, options: Parameters<typeof call>[1] = {}) =>
     call({ model: 'x', messages: [{ role: 'user', content: 'hello' }], stream }, options);
   return { clock, requests, call, chat, run: (stream = false) => clock.run(chat(stream)) };
@@ -141,14 +149,42 @@ async function readRest({
   outcome: ProviderStream;
 }): Promise<string> {
   let text = Buffer.concat(outcome.head).toString();
-  const reading = (async () => {
-    for await (const piece of outcome.rest) text += Buffer.from(piece).toString();
-  })();
-  await clock.run(reading);
+  await clock.run(passOn(outcome, (piece) => void (text += Buffer.from(piece).toString())));
   return text;
 }
 
-describe('a call', () => {
+/** Reads the rest; a piece that takes time pauses a pipe. */
+function passOn(
+  { rest }: ProviderStream,
+  onPiece: (piece: Uint8Array) => void | Promise<void>,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const pipe = usesCallbacks
+    ? rest.pipeTo?.({
+        write: (piece) => {
+          const work = onPiece(piece);
+          if (!work) return true;
+          void work.then(() => pipe?.resume());
+          return false;
+        },
+        end: resolve,
+        fail: reject,
+      })
+    : undefined;
+  return pipe ? promise : iterate(rest, onPiece);
+}
+
+async function iterate(
+  rest: ProviderStream['rest'],
+  onPiece: (piece: Uint8Array) => void | Promise<void>,
+): Promise<void> {
+  for await (const piece of rest) await onPiece(piece);
+}
+
+bothWays('a call (callbacks: %s)', (callbacks) => {
+  beforeAll(() => void (usesCallbacks = callbacks));
+  afterAll(() => void (usesCallbacks = false));
+
   it('sends key, headers and the caller’s bytes except for the model', async () => {
     const made = world(() => json(good));
     await made.run();
@@ -359,6 +395,7 @@ describe('a call', () => {
       leaving.abort();
       expect(made.requests[0]?.signal.aborted).toBe(true);
       expect(await calling).toMatchObject({ kind: 'failure', failureClass: 'canceled' });
+      await made.clock.advance(0);
       expect(made.clock.pending).toBe(0);
       expect(await made.chat(isStreamed, { signal: leaving.signal })).toMatchObject({
         failureClass: 'canceled',
@@ -368,7 +405,10 @@ describe('a call', () => {
   );
 });
 
-describe('a streamed call, before its first content', () => {
+bothWays('a streamed call, before its first content (callbacks: %s)', (callbacks) => {
+  beforeAll(() => void (usesCallbacks = callbacks));
+  afterAll(() => void (usesCallbacks = false));
+
   const role = event({ role: 'assistant', content: '' });
 
   it.each<[string, Script]>([
@@ -486,7 +526,10 @@ describe('a streamed call, before its first content', () => {
   });
 });
 
-describe('a streamed call, after its first content', () => {
+bothWays('a streamed call, after its first content (callbacks: %s)', (callbacks) => {
+  beforeAll(() => void (usesCallbacks = callbacks));
+  afterAll(() => void (usesCallbacks = false));
+
   const a = event({ content: 'aaaa' });
   const second = `data: ${JSON.stringify({ choices: [{ index: 1, delta: { content: 'b' } }] })}\n\n`;
   const usage = 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n';
@@ -505,10 +548,7 @@ describe('a streamed call, after its first content', () => {
     const script = [a, 3_000, event({ content: 'b' }), event({ content: 'c' }), event({}, 'stop'), done];
     for (const readerMs of [0, 10_000]) {
       const made = await committed(script);
-      const reading = (async () => {
-        for await (const _ of made.outcome.rest) await made.clock.sleep(readerMs);
-      })();
-      await made.clock.run(reading);
+      await made.clock.run(passOn(made.outcome, () => made.clock.sleep(readerMs)));
       expect(await made.outcome.ended).toMatchObject({ failureClass: null, streamMs: 3_000 });
     }
   });
@@ -622,9 +662,7 @@ describe('a streamed call, after its first content', () => {
   ])('is interrupted by %s, after whole events only', async (_what, script, failureClass) => {
     const made = await committed(script);
     let text = Buffer.concat(made.outcome.head).toString();
-    const reading = (async () => {
-      for await (const piece of made.outcome.rest) text += Buffer.from(piece).toString();
-    })();
+    const reading = passOn(made.outcome, (piece) => void (text += Buffer.from(piece).toString()));
     await expect(made.clock.run(reading)).rejects.toMatchObject({
       code: 'GATEWAY_STREAM_INTERRUPTED',
       details: { failureClass },

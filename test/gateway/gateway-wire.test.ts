@@ -250,7 +250,10 @@ describe('responses', () => {
       { name: 'alpha', models: [{ name: 'a', completion: answer }] },
       { name: 'beta', models: [{ name: 'b', completion: 'short' }] },
     ];
-    const at = await gatewayWorld({ providers });
+    const at = await gatewayWorld({
+      providers,
+      options: { idleTimeoutSeconds: 60, firstTokenTimeoutSeconds: 60, responseTimeoutSeconds: 60 },
+    });
     const whole = await (await at.chat({ model: 'alpha/a' })).text();
     expect(whole.includes(answer)).toBe(true);
     const streamed = await (await at.chat({ model: 'alpha/a', stream: true })).text();

@@ -197,6 +197,8 @@ const silentGateway: GatewayService = {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
+  start: (_request, _options, onResult) =>
+    void onResult(Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.'))),
   countTokens: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
   responses: {
     expand: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),

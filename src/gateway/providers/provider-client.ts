@@ -1,8 +1,10 @@
 // One call to one provider: forwards the caller's bytes, and returns a response only once it has proven to be one.
 import type {
   Clock,
-  HttpResponse,
+  HttpCall,
+  HttpReceiver,
   HttpRequest,
+  HttpResponse,
   HttpTransport,
   HttpWait,
   IdSource,
@@ -74,8 +76,20 @@ export function createProviderClient(deps: ProviderClientDeps) {
   return {
     call: (call: ProviderCall): Promise<ProviderOutcome> =>
       betaHeader in call.request.headers ? callTwice(call) : callOnce(call),
+    canSend: ({ isStream, headers }: CompletionRequest): boolean =>
+      deps.transport.send !== undefined && !isStream && !(betaHeader in headers),
+    /**
+     * `call` with a callback instead of promises, for requests that `canSend` accepts. The returned function cancels it,
+     * with the outcome `canceled`.
+     */
+    send: (call: UncancelableCall, onOutcome: (outcome: ProviderOutcome) => void): (() => void) => {
+      const exchange = exchangeFor(call.request, call.model, context);
+      return new WholeCall(deps, call, exchange, onOutcome).start();
+    },
   };
 }
+
+type UncancelableCall = Omit<ProviderCall, 'signal'>;
 
 /** Flags of Anthropic's API that a server has rejected: the request is sent again without them. */
 class BetaFlags {
@@ -128,6 +142,89 @@ async function callWhole(
     return checkedResponse(deps, call.request, exchange, response, body);
   } catch (error) {
     return thrownFailure(deps, error);
+  }
+}
+
+/** As `callWhole`. */
+class WholeCall implements HttpReceiver {
+  readonly #deps: ProviderClientDeps;
+  readonly #call: UncancelableCall;
+  readonly #exchange: Exchange;
+  readonly #onOutcome: (outcome: ProviderOutcome) => void;
+  #sent: HttpCall | undefined;
+  #head: ResponseHead | undefined;
+  #maxBytes: number;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #isCanceled = false;
+
+  constructor(
+    deps: ProviderClientDeps,
+    call: UncancelableCall,
+    exchange: Exchange,
+    onOutcome: (outcome: ProviderOutcome) => void,
+  ) {
+    this.#deps = deps;
+    this.#call = call;
+    this.#exchange = exchange;
+    this.#onOutcome = onOutcome;
+    this.#maxBytes = deps.maxResponseBytes;
+  }
+
+  start(): () => void {
+    const { idleMs, firstTokenMs } = this.#call.timeouts;
+    const request = httpRequest(this.#call, this.#exchange, undefined, idleMs, firstTokenMs);
+    this.#sent = this.#deps.transport.send?.(request, this);
+    return () => this.#cancel();
+  }
+
+  onHead(status: number, headers: HttpHeaders): void {
+    this.#head = { status, headers };
+    if (isSuccess(this.#head)) return;
+    this.#maxBytes = maxErrorBodyBytes;
+    this.#sent?.limit(errorBodyMs);
+  }
+
+  onChunk(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#maxBytes)
+      this.#sent?.abort(new HttpFailure('too-large', `The response is larger than ${this.#maxBytes} bytes.`));
+  }
+
+  onEnd(): void {
+    const [only] = this.#chunks;
+    const body = this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks);
+    this.#settle(() => {
+      const head = this.#head as ResponseHead;
+      return isSuccess(head)
+        ? checkedResponse(this.#deps, this.#call.request, this.#exchange, head, body)
+        : classifiedFailure(this.#deps, head, textOf(body));
+    });
+  }
+
+  onFailure(failure: HttpFailure): void {
+    const head = this.#head;
+    this.#settle(() =>
+      head && !isSuccess(head) && !this.#isCanceled
+        ? classifiedFailure(this.#deps, head, '')
+        : thrownFailure(this.#deps, failure),
+    );
+  }
+
+  #cancel(): void {
+    this.#isCanceled = true;
+    this.#sent?.abort(new HttpFailure('aborted', 'The call was stopped by its caller.'));
+  }
+
+  #settle(outcomeOf: () => ProviderOutcome): void {
+    let outcome: ProviderOutcome;
+    try {
+      outcome = outcomeOf();
+    } catch (error) {
+      outcome = thrownFailure(this.#deps, error);
+    }
+    this.#onOutcome(outcome);
   }
 }
 
@@ -209,9 +306,9 @@ async function streamedOutcome(
 }
 
 function httpRequest(
-  { model, baseUrl, key, request, timeouts }: ProviderCall,
+  { model, baseUrl, key, request, timeouts }: UncancelableCall,
   { path, headers: ofExchange, body }: Exchange,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   bodyTimeoutMs: number,
   responseTimeoutMs = Number.POSITIVE_INFINITY,
 ): HttpRequest {
@@ -220,7 +317,7 @@ function httpRequest(
     url: baseUrl + path,
     headers: headersOf(model, key, request, ofExchange),
     body,
-    signal,
+    ...(signal && { signal }),
     connectTimeoutMs: timeouts.connectMs,
     headersTimeoutMs: timeouts.firstTokenMs,
     bodyTimeoutMs,
@@ -228,9 +325,11 @@ function httpRequest(
   };
 }
 
+type HttpHeaders = Readonly<Record<string, string>>;
+type ResponseHead = Pick<HttpResponse, 'status' | 'headers'>;
+
 /** Of JSON requests without headers of their own, by model and key: first whole ones, then streams. */
 const usualHeaders = new WeakMap<Model, Map<ProviderKey, HttpHeaders[]>>();
-type HttpHeaders = Readonly<Record<string, string>>;
 
 function headersOf(
   model: Model,
@@ -297,7 +396,7 @@ function checkedResponse(
   deps: ProviderClientDeps,
   request: CompletionRequest,
   exchange: Exchange,
-  response: HttpResponse,
+  response: ResponseHead,
   received: Uint8Array,
 ): ProviderOutcome {
   const read = exchange.readResponse(received, contentType(response));
@@ -340,7 +439,7 @@ const timeoutOfWait: Readonly<Record<HttpWait, keyof AttemptTimeouts>> = {
   body: 'idleMs',
 };
 
-function classifiedFailure(deps: ProviderClientDeps, response: HttpResponse, body: string): ProviderFailure {
+function classifiedFailure(deps: ProviderClientDeps, response: ResponseHead, body: string): ProviderFailure {
   const { status, headers } = response;
   return failureOf(deps, classifyResponse({ status, headers, body }, deps.clock.now()));
 }
@@ -386,10 +485,10 @@ function mayBeExhausted(headers: Readonly<Record<string, string>>): boolean {
   return false;
 }
 
-function isSuccess({ status }: HttpResponse): boolean {
+function isSuccess({ status }: ResponseHead): boolean {
   return status >= 200 && status < 300;
 }
 
-function contentType({ headers }: HttpResponse): string {
+function contentType({ headers }: ResponseHead): string {
   return headers['content-type'] ?? '';
 }

@@ -151,10 +151,10 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array>, Ch
     const { reader } = this.#deps;
     this.#arrived();
     this.#write(reader.push(chunk));
-    if (reader.failure) return this.#sink?.fail(this.#eventError());
+    if (reader.failure) return this.#endSink(this.#eventError());
     if (reader.isDone) {
       this.#startDrain();
-      return this.#sink?.end();
+      return this.#endSink();
     }
     if (this.#isPaused) this.#idleTimer.pause();
     else this.#read();
@@ -162,22 +162,30 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array>, Ch
 
   onEnd(): void {
     this.#cancelDrain?.();
-    if (this.#outcome !== undefined) return;
+    if (this.#outcome !== undefined)
+      return this.#endSink(this.#outcome === null ? undefined : this.#error(this.#outcome));
     const { reader } = this.#deps;
     this.#write(reader.end());
-    if (reader.failure) return this.#sink?.fail(this.#eventError());
-    if (!reader.isComplete) return this.#sink?.fail(this.#error('network'));
+    if (reader.failure) return this.#endSink(this.#eventError());
+    if (!reader.isComplete) return this.#endSink(this.#error('network'));
     this.#settle(null);
-    this.#sink?.end();
+    this.#endSink();
   }
 
   onFailure(error: HttpFailure): void {
     this.#cancelDrain?.();
-    // It has ended: the sink knows.
-    if (this.#outcome === null) return;
-    const failure = this.#interrupted(error);
-    if (failure) this.#sink?.fail(failure);
-    else this.#sink?.end();
+    const last = this.#interrupted(error);
+    if (last instanceof Error) return this.#endSink(last);
+    if (last) this.#sink?.write(last);
+    this.#endSink();
+  }
+
+  /** Once; whatever ends the stream first. */
+  #endSink(error?: GatewayError): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    if (error) sink?.fail(error);
+    else sink?.end();
   }
 
   #write(bytes: Uint8Array | undefined): void {

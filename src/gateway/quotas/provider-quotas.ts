@@ -20,7 +20,8 @@ const completionShare = 0.1;
 /** More calls per day than any quota allows. */
 const maxEarlierCalls = 20_000;
 
-const unlimited = Promise.resolve({ grant: { settle: () => undefined, refund: () => undefined } });
+const unlimitedGrant: QuotaGrant = { settle: () => undefined, refund: () => undefined };
+const unlimited = Promise.resolve({ grant: unlimitedGrant });
 
 export class ProviderQuotas {
   readonly #clock: Clock;
@@ -39,6 +40,11 @@ export class ProviderQuotas {
   take(model: Model, keyId: string, estimate: TokenEstimate): Promise<QuotaDecision> {
     const windows = this.#windowsOf(model);
     return windows.length === 0 ? unlimited : this.#take(model, keyId, windows, estimate);
+  }
+
+  /** A grant for a model without quotas; undefined for others. */
+  takeUnlimited(model: Model): QuotaGrant | undefined {
+    return this.#windowsOf(model).length === 0 ? unlimitedGrant : undefined;
   }
 
   /** Until when (epoch milliseconds) not even the smallest call is possible; null: one is possible now. Uses no quota. */

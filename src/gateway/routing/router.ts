@@ -10,12 +10,12 @@
 //
 // A model has at most 1 + MAX_RETRIES attempts per request, or two if the caller waits for it. `model-first` makes all of
 // them, RETRY_DELAY apart, before the next model; the rest is the same.
-import type { FailureClass } from '../errors.ts';
+import { onAbort } from '../../core/index.ts';
 import { failureRules } from '../errors.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import { KeyRotation } from '../models/provider-keys.ts';
 import type { ProviderClient } from '../providers/provider-client.ts';
-import type { ProviderQuotas } from '../quotas/provider-quotas.ts';
+import type { ProviderQuotas, QuotaGrant } from '../quotas/provider-quotas.ts';
 import type { Cooldowns } from '../state/availability.ts';
 import type { ScoreLookup } from '../state/scores.ts';
 import type {
@@ -41,6 +41,7 @@ import {
   RoutedRequest,
   statusAfter,
 } from './routed-request.ts';
+import type { ModelLoad } from './select-candidates.ts';
 import { selectCandidates } from './select-candidates.ts';
 import type { Call, SettleDeps } from './settle-call.ts';
 import { countFailure, recordFailedRequest, settleFailure, settleSuccess } from './settle-call.ts';
@@ -51,9 +52,12 @@ export interface RouterDeps extends SettleDeps {
   readonly keys: KeyLookup;
   readonly cooldowns: Pick<Cooldowns, 'of' | 'extend' | 'trials'>;
   readonly scores: ScoreLookup;
-  readonly quotas: Pick<ProviderQuotas, 'take'>;
-  readonly provider: ProviderClient;
+  readonly quotas: Pick<ProviderQuotas, 'take'> & Partial<Pick<ProviderQuotas, 'takeUnlimited'>>;
+  readonly provider: Pick<ProviderClient, 'call'> & Partial<ProviderClient>;
 }
+
+/** The result, or a promise of it. */
+export type OnResult = (result: CompletionResult | Promise<CompletionResult>) => void;
 
 const idle = { inFlight: 0, lastCall: 0 };
 
@@ -64,6 +68,7 @@ export class Router {
   readonly #deps: RouterDeps;
   readonly #rotation = new KeyRotation();
   readonly #loads = new Map<number, { inFlight: number; lastCall: number }>();
+  readonly #modelLoad: ModelLoad = { of: (modelId) => this.#loads.get(modelId) ?? idle };
   #calls = 0;
   #inFlight = 0;
   #queued = 0;
@@ -78,54 +83,157 @@ export class Router {
   }
 
   /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
-  async complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult> {
-    const { admit, clock, models, policy, ...snapshot } = this.#deps;
-    let routed: RoutedRequest | undefined;
-    let result: CompletionResult | undefined;
+  complete(request: CompletionRequest, options: CompletionOptions): Promise<CompletionResult> {
+    return new Promise((resolve) => {
+      let removeListener: (() => void) | undefined;
+      const onResult: OnResult = (result) => {
+        removeListener?.();
+        resolve(result);
+      };
+      const cancel = this.#begin(request, options, onResult, !options.signal.aborted);
+      if (cancel) removeListener = onAbort(options.signal, cancel);
+    });
+  }
+
+  /**
+   * `complete` with a callback. A usual first call is made without promises, and without a look at `options.signal`: the
+   * returned function cancels it. Everything else, and what follows a failure, is a promise.
+   */
+  start(
+    request: CompletionRequest,
+    options: CompletionOptions,
+    onResult: OnResult,
+  ): (() => void) | undefined {
+    return this.#begin(request, options, onResult, true);
+  }
+
+  #begin(
+    request: CompletionRequest,
+    options: CompletionOptions,
+    onResult: OnResult,
+    canSend: boolean,
+  ): (() => void) | undefined {
     try {
-      const admitted = admit?.(options.caller);
-      if (admitted) await admitted;
-      const candidates = selectCandidates(request, options.allowFallback, {
-        ...snapshot,
-        policy,
-        models: models(),
-        load: { of: (modelId) => this.#loads.get(modelId) ?? idle },
-      });
-      routed = new RoutedRequest(request, options, candidates, clock);
-      this.#inFlight++;
-      result = await this.#runRounds(routed, options.maxRetries ?? policy.maxRetries);
+      const admitted = this.#deps.admit?.(options.caller);
+      if (admitted) {
+        onResult(this.#completeAdmitted(request, options, admitted));
+        return undefined;
+      }
+      const routed = this.#select(request, options);
+      const first = canSend ? this.#usualCall(routed) : undefined;
+      if (first) return this.#sendFirst(routed, first, onResult);
+      onResult(this.#run(routed));
+    } catch (error) {
+      recordFailedRequest(this.#deps, request, options, undefined, error);
+      onResult(Promise.reject(error as Error));
+    }
+    return undefined;
+  }
+
+  async #completeAdmitted(
+    request: CompletionRequest,
+    options: CompletionOptions,
+    admitted: Promise<void>,
+  ): Promise<CompletionResult> {
+    let routed: RoutedRequest;
+    try {
+      await admitted;
+      routed = this.#select(request, options);
+    } catch (error) {
+      recordFailedRequest(this.#deps, request, options, undefined, error);
+      throw error;
+    }
+    return this.#run(routed);
+  }
+
+  #select(request: CompletionRequest, options: CompletionOptions): RoutedRequest {
+    const { clock, models, ...snapshot } = this.#deps;
+    const candidates = selectCandidates(request, options.allowFallback, {
+      ...snapshot,
+      models: models(),
+      load: this.#modelLoad,
+    });
+    return new RoutedRequest(request, options, candidates, clock);
+  }
+
+  /** `failed`: the first call, which was made before. */
+  async #run(routed: RoutedRequest, failed?: Call): Promise<CompletionResult> {
+    const { options, request } = routed;
+    let result: CompletionResult | undefined;
+    this.#inFlight++;
+    try {
+      result = await this.#runRounds(routed, options.maxRetries ?? this.#deps.policy.maxRetries, failed);
       if (result) return result;
       throw routingError(this.#deps, routed);
     } catch (error) {
-      routed?.end(false);
+      routed.end(false);
       recordFailedRequest(this.#deps, request, options, routed, error);
       throw error;
     } finally {
-      if (routed) {
-        this.#inFlight--;
-        // The model that responded is counted at the end of its response.
-        for (const { lastFailure, candidate } of routed.candidates)
-          if (lastFailure && candidate.model !== result?.model)
-            countFailure(this.#deps, candidate.model, lastFailure.failureClass);
-      }
+      this.#inFlight--;
+      // The model that responded is counted at the end of its response.
+      for (const { lastFailure, candidate } of routed.candidates)
+        if (lastFailure && candidate.model !== result?.model)
+          countFailure(this.#deps, candidate.model, lastFailure.failureClass);
     }
+  }
+
+  /* ---- a usual first call ---- */
+
+  /** Undefined unless the first candidate can be called now, without waiting and without limits to keep. */
+  #usualCall(routed: RoutedRequest): Call | undefined {
+    const { provider, quotas, cooldowns, policy, trace } = this.#deps;
+    const [state] = routed.candidates;
+    // Spans of attempts need the async context of their request.
+    if (!state || trace || policy.retryOrder !== 'rounds' || routed.isExpired) return undefined;
+    const { model, keys } = state.candidate;
+    const { api } = routed.request;
+    const isTranslated = api === null || !model.apis.includes(api);
+    if (isTranslated || provider.canSend?.(routed.request) !== true) return undefined;
+    const grant = quotas.takeUnlimited?.(model);
+    if (!grant || keys.some(({ id }) => cooldowns.trials.isDue(model.id, id))) return undefined;
+    const key = this.#rotation.pick(model.id, keys, ({ id }) => !this.#isBlocked(state, id));
+    return key && this.#beginCall(routed, state, key, grant, true);
+  }
+
+  #sendFirst(routed: RoutedRequest, call: Call, onResult: OnResult): (() => void) | undefined {
+    const { state, model, key } = call;
+    const { policy } = this.#deps;
+    const { maxRetries = policy.maxRetries } = routed.options;
+    const hasOthers = () => this.#hasAvailable(routed.candidates.slice(1), maxRetries);
+    const timeouts = attemptTimeouts(routed, model, policy, hasOthers);
+    const { baseUrl } = state.candidate;
+    const load = this.#beginLoad(model);
+    const send = this.#deps.provider.send as ProviderClient['send'];
+    this.#inFlight++;
+    return send({ model, baseUrl, key, request: routed.request, timeouts }, (outcome) => {
+      this.#inFlight--;
+      load.inFlight--;
+      onResult(this.#settle(call, outcome, timeouts) ?? this.#run(routed, call));
+    });
   }
 
   /* ---- rounds ---- */
 
   /** Undefined when no model responded or time is up. Throws CANCELED. */
-  async #runRounds(routed: RoutedRequest, maxRetries: number): Promise<CompletionResult | undefined> {
+  async #runRounds(
+    routed: RoutedRequest,
+    maxRetries: number,
+    failed?: Call,
+  ): Promise<CompletionResult | undefined> {
     const { clock, policy } = this.#deps;
+    let begun = failed;
     do {
       for (const [index, state] of routed.candidates.entries()) {
-        if (!isDue(state, maxRetries, clock.now())) continue;
+        if (!begun && !isDue(state, maxRetries, clock.now())) continue;
         if (routed.isExpired) break;
         routed.throwIfCanceled();
         const hasOthers = () => this.#hasAvailable(routed.candidates.slice(index + 1), maxRetries);
         const result =
           policy.retryOrder === 'rounds'
-            ? await this.#tryModel(routed, state, hasOthers)
+            ? await this.#tryModel(routed, state, hasOthers, begun)
             : await this.#retryModel(routed, state, maxRetries, hasOthers);
+        begun = undefined;
         if (result) return result;
         routed.throwIfCanceled();
       }
@@ -207,15 +315,16 @@ export class Router {
     routed: RoutedRequest,
     state: CandidateState,
     hasOthers: () => boolean,
+    failed?: Call,
   ): Promise<CompletionResult | undefined> {
-    const { clock, cooldowns, policy, quotas } = this.#deps;
+    const { cooldowns, policy, quotas, provider } = this.#deps;
     const { trials } = cooldowns;
     const { request, options } = routed;
-    refreshCandidate(state, request, this.#deps);
-    if (state.status === 'excluded') return undefined;
+    if (!failed) refreshCandidate(state, request, this.#deps);
+    if (failed ? !canTryNextKey(routed, state) : state.status === 'excluded') return undefined;
     const { model, keys, baseUrl } = state.candidate;
-    const triedKeys: string[] = [];
-    let isCalled = false;
+    const triedKeys: string[] = failed ? [failed.key.id] : [];
+    let isCalled = failed !== undefined;
     state.retryAt = undefined;
     state.awaitsTrial = false;
     for (;;) {
@@ -239,50 +348,71 @@ export class Router {
         decision.grant.refund();
         return undefined;
       }
-      const { grant } = decision;
-      const startedAt = clock.monotonic();
-      const number = ++routed.calls;
-      const call: Call = { routed, state, model, key, grant, at: clock.now(), startedAt, number };
-      if (!isCalled) state.attempts++;
+      const call = this.#beginCall(routed, state, key, decision.grant, !isCalled);
       isCalled = true;
       const timeouts = attemptTimeouts(routed, model, policy, hasOthers);
       const { signal } = options;
-      const outcome = await this.#call({ model, baseUrl, key, request, timeouts, signal }).finally(endTrial);
-      if (outcome.kind !== 'failure') {
-        const durationMs = clock.monotonic() - startedAt;
-        trials.settle(model.id, key.id, 'success');
-        routed.end(true);
-        settleSuccess(this.#deps, call, outcome, durationMs);
-        const isFallback = !state.candidate.isFirstChoice || routed.candidates[0] !== state;
-        return { model, attempts: routed.calls, isFallback, durationMs, response: outcome };
+      const load = this.#beginLoad(model);
+      let ended: Promise<unknown> | undefined;
+      let outcome: ProviderOutcome;
+      try {
+        outcome = await provider.call({ model, baseUrl, key, request, timeouts, signal });
+        if (outcome.kind === 'stream') ended = outcome.ended;
+      } finally {
+        endTrial();
+        // A stream is in flight until its end.
+        if (ended) void ended.then(() => load.inFlight--);
+        else load.inFlight--;
       }
-      const failure = this.#attributed(routed, model, outcome, timeouts);
-      if (failure.failureClass !== 'canceled') trials.settle(model.id, key.id, failure.failureClass);
-      settleFailure(this.#deps, call, failure);
-      state.lastFailure = failure;
-      state.status = statusAfter(failure.failureClass);
-      if (routed.isCanceledOrExpired || !isKeyFailure(failure.failureClass)) return undefined;
+      const result = this.#settle(call, outcome, timeouts);
+      if (result) return result;
+      if (!canTryNextKey(routed, state)) return undefined;
     }
     if (!isCalled && !state.awaitsTrial && state.status === 'pending') state.status = 'blocked';
     return undefined;
   }
 
-  /** Counts the calls in flight of each model: a stream until its end. */
-  async #call(call: ProviderCall): Promise<ProviderOutcome> {
-    const { id } = call.model;
+  #beginCall(
+    routed: RoutedRequest,
+    state: CandidateState,
+    key: ProviderKey,
+    grant: QuotaGrant,
+    isFirstOfTry: boolean,
+  ): Call {
+    const { clock } = this.#deps;
+    if (isFirstOfTry) state.attempts++;
+    const { model } = state.candidate;
+    const number = ++routed.calls;
+    return { routed, state, model, key, grant, at: clock.now(), startedAt: clock.monotonic(), number };
+  }
+
+  /** The consequences of a call. Undefined after a failure, which `state` has then. */
+  #settle(call: Call, outcome: ProviderOutcome, timeouts: AttemptTimeouts): CompletionResult | undefined {
+    const { clock, cooldowns } = this.#deps;
+    const { routed, state, model, key } = call;
+    if (outcome.kind !== 'failure') {
+      const durationMs = clock.monotonic() - call.startedAt;
+      cooldowns.trials.settle(model.id, key.id, 'success');
+      routed.end(true);
+      settleSuccess(this.#deps, call, outcome, durationMs);
+      const isFallback = !state.candidate.isFirstChoice || routed.candidates[0] !== state;
+      return { model, attempts: routed.calls, isFallback, durationMs, response: outcome };
+    }
+    const failure = this.#attributed(routed, model, outcome, timeouts);
+    if (failure.failureClass !== 'canceled') cooldowns.trials.settle(model.id, key.id, failure.failureClass);
+    settleFailure(this.#deps, call, failure);
+    state.lastFailure = failure;
+    state.status = statusAfter(failure.failureClass);
+    return undefined;
+  }
+
+  /** Counts the calls in flight of a model. */
+  #beginLoad({ id }: Model): { inFlight: number } {
     const load = this.#loads.get(id) ?? { ...idle };
     this.#loads.set(id, load);
     load.inFlight++;
     load.lastCall = ++this.#calls;
-    let ended: Promise<unknown> | undefined;
-    try {
-      const outcome = await this.#deps.provider.call(call);
-      if (outcome.kind === 'stream') ended = outcome.ended;
-      return outcome;
-    } finally {
-      if (ended) void ended.then(() => load.inFlight--);
-      else load.inFlight--;
-    }
+    return load;
   }
 
   #isBlocked({ candidate, quotaBlockedUntil }: CandidateState, keyId: string): boolean {
@@ -310,8 +440,9 @@ export class Router {
   }
 }
 
-/** Another key of the same model may work. */
-function isKeyFailure(failureClass: FailureClass): boolean {
-  const { cools, cooldown } = failureRules[failureClass];
+/** After a failure: another key of the same model may work. */
+function canTryNextKey(routed: RoutedRequest, { lastFailure }: CandidateState): boolean {
+  if (!lastFailure || routed.isCanceledOrExpired) return false;
+  const { cools, cooldown } = failureRules[lastFailure.failureClass];
   return cools === 'key' && cooldown !== 0;
 }

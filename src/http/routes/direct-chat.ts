@@ -4,12 +4,14 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { completionsApi } from '../../api/completions.ts';
+import type { CoreError } from '../../core/index.ts';
+import type { CompletionOptions, CompletionResult } from '../../gateway/index.ts';
 import { completionCaller, credentialIn } from '../access.ts';
-import type { Caller } from '../access.ts';
 import type { ServerDeps } from '../deps.ts';
 import { createHostCheck, tooSlow } from '../guards.ts';
-import { clientAbortSignal, handedOver, trackRequest } from '../lifecycle.ts';
-import type { RoutingHeaders } from './completions.ts';
+import type { Traffic } from '../lifecycle.ts';
+import { clientDisconnected, handedOver, trackRequest } from '../lifecycle.ts';
+import type { Recipient, RoutingHeaders } from './completions.ts';
 import { callerName, parseRoutingHeaders, sendCompletion } from './completions.ts';
 
 const { path } = completionsApi.chat;
@@ -56,33 +58,85 @@ class DirectChat {
     if (!caller) return false;
     const requestId = ids.uuid();
     trackRequest({ traffic, clock, events }, response, requestId, 'POST', path);
+    const options = new DirectOptions(requestId, callerName(caller), headers.routing, response, traffic);
+    const onError = (error: unknown) => {
+      handedOver.set(request, { requestId, error });
+      this.#handle(request, response);
+    };
     this.#bodies.receive(request, response, (body) => {
-      this.#complete(response, requestId, caller, headers, body).catch((error: unknown) => {
-        handedOver.set(request, { requestId, error });
-        this.#handle(request, response);
-      });
+      try {
+        this.#start(options, headers.contentType, body, onError);
+      } catch (error) {
+        onError(error);
+      }
     });
     return true;
   }
 
-  async #complete(
-    raw: ServerResponse,
-    requestId: string,
-    caller: Caller,
-    { contentType, routing }: UsualHeaders,
+  #start(
+    options: DirectOptions,
+    contentType: string,
     body: Uint8Array,
-  ): Promise<void> {
+    onError: (error: unknown) => void,
+  ): void {
     const { gateway, log } = this.#deps;
     const parsed = gateway.parseRequest('chat', body, { contentType });
-    const signal = clientAbortSignal({ raw, request: withoutDeadline }, this.#server.traffic);
-    const options = { requestId, caller: callerName(caller), ...routing, signal };
-    const completion = await gateway.complete(parsed, options);
-    return sendCompletion({ raw, requestId }, parsed.api, completion, log);
+    const send = (result: CompletionResult) => void sendCompletion(options, parsed.api, result, log);
+    options.onCanceled = gateway.start(parsed, options, (result) => {
+      if (result instanceof Promise) result.then(send, onError);
+      else send(result);
+    });
   }
 }
 
-/** It is that of the gateway. */
-const withoutDeadline = { deadline: null };
+/** Options of one completion. Most end before anybody needs a signal: it is created when it is read first. */
+class DirectOptions implements CompletionOptions, Recipient {
+  readonly requestId: string;
+  readonly caller: string;
+  readonly allowFallback: boolean;
+  readonly deadlineMs: number;
+  readonly isDeadlineByCaller: boolean | undefined;
+  readonly waitMs: number;
+  readonly raw: ServerResponse;
+  onCanceled: (() => void) | undefined;
+  #controller: AbortController | undefined;
+  #reason: CoreError | undefined;
+
+  constructor(
+    requestId: string,
+    caller: string,
+    { allowFallback, deadlineMs, isDeadlineByCaller, waitMs }: RoutingHeaders,
+    raw: ServerResponse,
+    traffic: Traffic,
+  ) {
+    this.requestId = requestId;
+    this.caller = caller;
+    this.allowFallback = allowFallback;
+    this.deadlineMs = deadlineMs;
+    this.isDeadlineByCaller = isDeadlineByCaller;
+    this.waitMs = waitMs;
+    this.raw = raw;
+    const unregister = traffic.onForcedClose((reason) => this.#cancel(reason));
+    raw.once('close', () => {
+      unregister();
+      if (!raw.writableFinished) this.#cancel(clientDisconnected());
+    });
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  #cancel(reason: CoreError): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+    this.onCanceled?.();
+  }
+}
 
 /* ---- headers ---- */
 

@@ -61,26 +61,32 @@ export function createUndiciTransport(options: UndiciTransportOptions): Required
     return agent;
   };
 
-  const start = (dispatcher: Agent, request: HttpRequest, receiver: HttpReceiver): Call => {
+  const start = (request: HttpRequest, receiver: HttpReceiver, bodyMs: number): Call => {
     const target = targets.get(request.url);
     const call = new Call(request, target, receiver, timeouts, {
       connectMs: Math.min(request.connectTimeoutMs ?? connectTimeoutMs, connectTimeoutMs),
       headersMs: request.headersTimeoutMs ?? defaultTimeoutMs,
+      bodyMs,
       responseMs: request.responseTimeoutMs ?? Number.POSITIVE_INFINITY,
     });
-    dispatch(dispatcher, target, request, call);
+    if (agent) dispatch(agent, target, request, call);
+    else
+      loadAgent().then(
+        (loaded) => dispatch(loaded, target, request, call),
+        (error: Error) => call.onResponseError(null, error),
+      );
     return call;
   };
 
   return {
-    send: (request, receiver) => agent && start(agent, request, receiver),
+    send: (request, receiver) => start(request, receiver, request.bodyTimeoutMs ?? defaultTimeoutMs),
     async request(request): Promise<HttpResponse> {
-      const dispatcher = agent ?? (await loadAgent());
       const { signal } = request;
       if (signal?.aborted)
         throw stoppedByCaller(requestLabel(request.method, targets.get(request.url)), signal.reason);
       const source = new PulledBody();
-      const call = start(dispatcher, request, source);
+      // The reader of the body has its own timeout.
+      const call = start(request, source, Number.POSITIVE_INFINITY);
       source.start(call, signal);
       const { status, headers } = await source.head;
       const bodyTimeoutMs = request.bodyTimeoutMs ?? defaultTimeoutMs;
@@ -94,6 +100,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): Required
 }
 
 function dispatch(agent: Agent, target: Target, request: HttpRequest, call: Call): void {
+  if (call.isOver) return;
   try {
     agent.dispatch(
       {
@@ -139,6 +146,8 @@ class TargetCache {
 interface Timeouts {
   readonly connectMs: number;
   readonly headersMs: number;
+  /** Between two chunks; may be infinite. */
+  readonly bodyMs: number;
   /** Of the whole response; may be infinite. */
   readonly responseMs: number;
 }
@@ -169,7 +178,7 @@ class Call implements Dispatcher.DispatchHandler, HttpCall {
   dueAt = Number.POSITIVE_INFINITY;
   #controller: Dispatcher.DispatchController | undefined;
   #failure: HttpFailure | undefined;
-  #isOver = false;
+  isOver = false;
 
   constructor(
     request: HttpRequest,
@@ -196,7 +205,7 @@ class Call implements Dispatcher.DispatchHandler, HttpCall {
   }
 
   abort(failure: HttpFailure): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#fail(failure);
     this.#controller?.abort(failure);
   }
@@ -206,7 +215,8 @@ class Call implements Dispatcher.DispatchHandler, HttpCall {
     if (endsAt >= this.#endsAt) return;
     this.#endsAt = endsAt;
     this.#responseMs = ms;
-    this.#allow(Number.POSITIVE_INFINITY, 0);
+    this.dueAt = Math.min(this.dueAt, endsAt);
+    if (this.dueAt === endsAt) this.#firstTimeout = 'response';
   }
 
   pause(): void {
@@ -238,25 +248,27 @@ class Call implements Dispatcher.DispatchHandler, HttpCall {
     status: number,
     headers: ReceivedHeaders,
   ): void {
-    if (status < 200 || this.#isOver) return;
-    // The reader of the body has its own timeout.
+    if (status < 200 || this.isOver) return;
     this.#wait = 'body';
-    this.#allow(Number.POSITIVE_INFINITY, 0);
+    this.#allow(this.#timeouts.bodyMs, this.#list.now());
     this.#receiver.onHead(status, joinRepeated(headers));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    if (!this.#isOver) this.#receiver.onChunk(chunk);
+    if (this.isOver) return;
+    if (this.#timeouts.bodyMs !== Number.POSITIVE_INFINITY)
+      this.#allow(this.#timeouts.bodyMs, this.#list.now());
+    this.#receiver.onChunk(chunk);
   }
 
   onResponseEnd(): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#end();
     this.#receiver.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    if (!this.#isOver) this.#fail(failureFrom(error, this.label));
+    if (!this.isOver) this.#fail(failureFrom(error, this.label));
   }
 
   #fail(failure: HttpFailure): void {
@@ -266,7 +278,7 @@ class Call implements Dispatcher.DispatchHandler, HttpCall {
   }
 
   #end(): void {
-    this.#isOver = true;
+    this.isOver = true;
     this.#list.delete(this);
   }
 
@@ -353,7 +365,9 @@ class PulledBody implements HttpReceiver, BodySource {
   start(call: Call, signal: AbortSignal | undefined): void {
     this.#call = call;
     if (!this.#isOver)
-      this.#removeAbortListener = onAbort(signal, (reason) => this.abandon(stoppedByCaller(call.label, reason)));
+      this.#removeAbortListener = onAbort(signal, (reason) =>
+        this.abandon(stoppedByCaller(call.label, reason)),
+      );
   }
 
   pull(): Promise<Uint8Array | null> {

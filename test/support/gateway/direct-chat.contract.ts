@@ -1,5 +1,6 @@
-// Chat requests that are served before fastify have the same effects as those that fastify serves: two gateways get the same
-// generated requests, one of them with a header that leaves them to fastify.
+// Chat requests that are served before fastify and called with callbacks have the same effects as those that fastify serves
+// and that are called with promises: two gateways get the same generated requests, one of them with a header that leaves
+// them to fastify, and with a transport without callbacks.
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -22,6 +23,8 @@ interface Case {
   readonly upstream: readonly [keyof typeof responses, keyof typeof responses];
   /** Disconnect once the provider has the request. */
   readonly isAborted: boolean;
+  /** Read nothing for a moment. */
+  readonly isSlow: boolean;
 }
 
 const chunk = (delta: object, finish: string | null = null) => ({
@@ -54,6 +57,13 @@ const responses = {
   },
   stream: {
     body: [chunk({ role: 'assistant' }), chunk({ content: 'hi' }), chunk({}, 'stop'), 'data: [DONE]\n\n'],
+  },
+  longStream: {
+    body: [
+      ...Array.from({ length: 10 }, () => chunk({ content: 'x'.repeat(30_000) })),
+      chunk({}, 'stop'),
+      'data: [DONE]\n\n',
+    ],
   },
   cutStream: { body: [chunk({ content: 'hi' })] },
   failingStream: { body: [chunk({ content: 'hi' }), error('overloaded')] },
@@ -117,6 +127,7 @@ function generate(random: Random): Case {
     body: isAborted ? chat({ stream: random.next() < 0.5 }) : oneOf(random, bodies)(random),
     upstream: isAborted ? ['silent', 'whole'] : [answering(random), answering(random)],
     isAborted,
+    isSlow: random.next() < 0.1,
   };
 }
 
@@ -128,8 +139,8 @@ const answering = (random: Random) =>
 
 /** The same requests for both; fails with the first difference. */
 export async function compareDirectChat(count: number, seed = 1): Promise<void> {
-  const direct = await startSide({});
-  const byFastify = await startSide({ 'content-encoding': 'identity' });
+  const direct = await startSide({}, true);
+  const byFastify = await startSide({ 'content-encoding': 'identity' }, false);
   const random = seededRandom(seed);
   for (let index = 0; index < count; index++) {
     const each = generate(random);
@@ -151,7 +162,7 @@ const describeCase = ({ headers, body, upstream }: Case) => ({
   upstream,
 });
 
-async function startSide(extra: Readonly<Record<string, string>>) {
+async function startSide(extra: Readonly<Record<string, string>>, usesCallbacks: boolean) {
   let behaviors: Case['upstream'] = ['whole', 'whole'];
   const waiting: (() => void)[] = [];
   const upstream = await scriptedUpstream((request) => {
@@ -170,6 +181,7 @@ async function startSide(extra: Readonly<Record<string, string>>) {
       responseTimeoutSeconds: 60,
     },
     stores,
+    usesCallbacks,
   });
   const models = at.gateway.models.listCallable();
   const port = new URL(at.url).port;
@@ -259,6 +271,10 @@ async function exchange(port: string, each: Case, arrived: Promise<void>): Promi
       each.isAborted ? resolve('aborted') : reject(new Error('The connection broke.')),
     );
     outgoing.on('response', (incoming) => {
+      if (each.isSlow) {
+        incoming.pause();
+        setTimeout(() => incoming.resume(), 20);
+      }
       const chunks: Buffer[] = [];
       incoming.on('data', (part: Buffer) => void chunks.push(part));
       incoming.on('end', () => {

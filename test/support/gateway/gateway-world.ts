@@ -25,6 +25,8 @@ export interface GatewayWorldOptions {
   readonly options?: Partial<GatewayOptions>;
   readonly env?: Readonly<Record<string, string>>;
   readonly stores?: GatewayStores;
+  /** False: providers are called with promises only. */
+  readonly usesCallbacks?: boolean;
   /** Overrides for added models, by `provider/model`. */
   readonly models?: Readonly<Record<string, Partial<ModelInput>>>;
   readonly allowedOrigins?: readonly string[];
@@ -68,7 +70,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
   const events: EmittedEvent[] = [];
   const bus = new EventBus(gatewayEvents, () => systemClock.now());
   bus.listen((event) => void events.push(event));
-  const transport = createUndiciTransport({ connectionsPerOrigin: 4_096 });
+  const { send, ...transport } = createUndiciTransport({ connectionsPerOrigin: 4_096 });
   onTestFinished(() => transport.close());
   const redactor = new Redactor();
   const gateway = await openGateway({
@@ -77,7 +79,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
     ids: systemIds,
     events: bus,
     redactor,
-    transport,
+    transport: world.usesCallbacks === false ? transport : { ...transport, send },
     stores: world.stores ?? memoryGatewayStores(systemClock),
     options: { ...defaultOptions(), ...quick, ...world.options },
     env: {

@@ -20,8 +20,8 @@ import type {
 import type { Cooldowns } from '../../../src/gateway/state/availability.ts';
 import type { KeyLookup } from '../../../src/gateway/models/provider-keys.ts';
 import type { ProviderClient } from '../../../src/gateway/providers/provider-client.ts';
-import type { ProviderQuotas } from '../../../src/gateway/quotas/provider-quotas.ts';
 import type { RoutingPolicy } from '../../../src/gateway/routing/routed-request.ts';
+import type { RouterDeps } from '../../../src/gateway/routing/router.ts';
 import { Router } from '../../../src/gateway/routing/router.ts';
 import { CooldownMap, FailureBackoff, Trials } from '../../../src/gateway/state/availability.ts';
 import type { ScoreLookup } from '../../../src/gateway/state/scores.ts';
@@ -102,9 +102,8 @@ export const tokens: TokenUsage = {
   isEstimated: false,
 };
 
-const unlimited: Pick<ProviderQuotas, 'take'> = {
-  take: async () => ({ grant: { settle: () => undefined, refund: () => undefined } }),
-};
+const grant = { settle: () => undefined, refund: () => undefined };
+const unlimited: RouterDeps['quotas'] = { take: async () => ({ grant }), takeUnlimited: () => grant };
 
 /** Keys named `key-N` from `first` on; a variable in a base URL counts as not set. */
 type Endpoint = Pick<ModelDefinition, 'envVar' | 'baseUrl' | 'isLocal'>;
@@ -276,7 +275,7 @@ export class RoutingWorld {
   constructor(
     scripted: readonly ScriptedModel[],
     differing: Partial<RoutingPolicy> = {},
-    quotas: Pick<ProviderQuotas, 'take'> = unlimited,
+    quotas: RouterDeps['quotas'] = unlimited,
   ) {
     this.#scripted = scripted;
     const used = { ...policy, ...differing };
@@ -290,7 +289,15 @@ export class RoutingWorld {
       scores: scriptedScores(scripted),
       backoff: this.backoff,
       quotas,
-      provider: { call: (request) => this.#call(request) },
+      provider: {
+        call: (request) => this.#call(request),
+        canSend: ({ isStream }) => !isStream,
+        send: (call, onOutcome) => {
+          const canceling = new AbortController();
+          void this.#call({ ...call, signal: canceling.signal }).then(onOutcome);
+          return () => canceling.abort();
+        },
+      },
       attempts: {
         record: (attempt) => {
           this.attempts.push(attempt);

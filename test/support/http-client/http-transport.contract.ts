@@ -1,6 +1,7 @@
 // The contract of HttpTransport, run by each implementation.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { HttpResponse, HttpRequest, HttpTransport } from '../../../src/core/index.ts';
+import type { HttpCall, HttpResponse, HttpRequest, HttpTransport } from '../../../src/core/index.ts';
+import { HttpFailure } from '../../../src/core/index.ts';
 
 /**
  * A server with these paths: `/echo` (method, x-test header and body as JSON), `/limited` (429, `retry-after: 7`, two
@@ -9,7 +10,7 @@ import type { HttpResponse, HttpRequest, HttpTransport } from '../../../src/core
  * `/huge` (never ends).
  */
 export interface TransportWorld {
-  readonly transport: HttpTransport;
+  readonly transport: Required<HttpTransport>;
   readonly baseUrl: string;
   /** Responses in flight on the server: 0 once the server has detected that its clients disconnected. */
   inFlight(): number;
@@ -32,6 +33,69 @@ export function describeHttpTransportContract(name: string, makeWorld: () => Pro
     afterEach(async () => {
       await world.transport.close();
       await world.stop();
+    });
+
+    describe('with callbacks', () => {
+      /** What was called, chunks joined. */
+      const send = (path: string, more: Partial<HttpRequest> = {}, onHead?: (call: HttpCall) => void) =>
+        new Promise<{ status?: number; headers?: object; body: string; failure?: HttpFailure }>((resolve) => {
+          const seen: { status?: number; headers?: object; body: string } = { body: '' };
+          const call = world.transport.send(
+            { method: 'GET', url: world.baseUrl + path, ...more },
+            {
+              onHead: (status, headers) => {
+                Object.assign(seen, { status, headers });
+                onHead?.(call);
+              },
+              onChunk: (chunk) => void (seen.body += Buffer.from(chunk).toString()),
+              onEnd: () => resolve(seen),
+              onFailure: (failure) => resolve({ ...seen, failure }),
+            },
+          );
+        });
+
+      it('returns status, headers and body', async () => {
+        const echoed = await send('/echo', { method: 'POST', headers: { 'X-Test': 'yes' }, body: 'hällo' });
+        expect(echoed).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+        expect(JSON.parse(echoed.body)).toEqual({ method: 'POST', test: 'yes', body: 'hällo' });
+        expect(await send('/limited')).toMatchObject({ status: 429, headers: { 'x-many': 'a, b' } });
+        expect(await send('/empty')).toMatchObject({ status: 204, body: '' });
+      });
+
+      it.each([
+        ['/hang', { headersTimeoutMs: 40 }, { kind: 'timeout', wait: 'headers' }],
+        ['/hang', { responseTimeoutMs: 40 }, { kind: 'timeout', wait: 'response' }],
+        ['/silent', { bodyTimeoutMs: 40 }, { kind: 'timeout', wait: 'body' }],
+        ['/drip', { responseTimeoutMs: 100 }, { kind: 'timeout', wait: 'response' }],
+        ['/reset', {}, { kind: 'network' }],
+        ['/truncated', {}, { kind: 'network' }],
+      ])('fails at %s with %o', async (path, more, failure) => {
+        expect(await send(path, more)).toMatchObject({ failure });
+        await serverIsIdle();
+      });
+
+      it('does not time out between chunks that arrive in time', async () => {
+        expect(await send('/drip', { bodyTimeoutMs: 10_000 })).not.toHaveProperty('failure');
+      });
+
+      it('limits the rest of a response', async () => {
+        const limited = await send('/silent', {}, (call) => call.limit(40));
+        expect(limited).toMatchObject({ status: 200, failure: { kind: 'timeout', wait: 'response' } });
+        await serverIsIdle();
+      });
+
+      it('ends with the failure of an abort, from any state', async () => {
+        const stopped = new HttpFailure('aborted', 'stopped');
+        const inBody = await send('/silent', {}, (call) => call.abort(stopped));
+        expect(inBody.failure).toBe(stopped);
+        const failure = await new Promise((resolve) => {
+          const ignore = () => undefined;
+          const receiver = { onHead: ignore, onChunk: ignore, onEnd: ignore, onFailure: resolve };
+          world.transport.send({ method: 'GET', url: `${world.baseUrl}/hang` }, receiver).abort(stopped);
+        });
+        expect(failure).toBe(stopped);
+        await serverIsIdle();
+      });
     });
 
     it('sends method, headers and body, and returns status, headers and body', async () => {

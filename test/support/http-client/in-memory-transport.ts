@@ -1,8 +1,12 @@
 // A transport in memory: a handler instead of a network.
 import type {
+  ChunkReceiver,
   Clock,
-  HttpResponse,
+  HttpCall,
+  HttpFlow,
+  HttpReceiver,
   HttpRequest,
+  HttpResponse,
   HttpTransport,
   HttpWait,
   LinkedSignal,
@@ -44,7 +48,7 @@ export interface InMemoryTransportOptions {
 }
 
 /** Has the contract of the undici transport; one suite runs on both. */
-export function createInMemoryTransport(options: InMemoryTransportOptions): HttpTransport {
+export function createInMemoryTransport(options: InMemoryTransportOptions): Required<HttpTransport> {
   const clock = options.clock ?? systemClock;
   const closing = new AbortController();
 
@@ -90,9 +94,51 @@ export function createInMemoryTransport(options: InMemoryTransportOptions): Http
 
   return {
     request,
+    send: (given, receiver) => sendBy(request, clock, given, receiver),
     async close() {
       closing.abort(new HttpFailure('aborted', 'The transport was closed.'));
     },
+  };
+}
+
+function sendBy(
+  request: HttpTransport['request'],
+  clock: Clock,
+  { signal: _ignored, ...given }: HttpRequest,
+  receiver: HttpReceiver,
+): HttpCall {
+  const link = linkSignals();
+  let isOver = false;
+  let cancelLimit: () => void = () => undefined;
+  const end = (report: () => void) => {
+    if (isOver) return;
+    isOver = true;
+    cancelLimit();
+    report();
+  };
+  const read = async () => {
+    const response = await request({ ...given, signal: link.signal });
+    if (!isOver) receiver.onHead(response.status, response.headers);
+    for await (const chunk of response.body) if (!isOver) receiver.onChunk(chunk);
+  };
+  read().then(
+    () => end(() => receiver.onEnd()),
+    (failure: HttpFailure) => end(() => receiver.onFailure(failure)),
+  );
+  const abort = (failure: HttpFailure) =>
+    end(() => {
+      link.abort(failure);
+      receiver.onFailure(failure);
+    });
+  return {
+    abort,
+    limit: (ms) => {
+      const late = () =>
+        abort(new HttpFailure('timeout', 'The response took too long.', undefined, 'response'));
+      cancelLimit = clock.after(ms, late);
+    },
+    pause: () => undefined,
+    resume: () => undefined,
   };
 }
 
@@ -137,28 +183,53 @@ function sourceOf(body: InMemoryResponse['body'], link: LinkedSignal, label: str
     isOver = true;
     link.dispose();
   };
+  const pull = async (): Promise<Uint8Array | null> => {
+    if (isOver) return null;
+    try {
+      if (link.signal.aborted) throw link.signal.reason;
+      const next = await abortable(pieces.next(), link.signal);
+      if (!next.done) return next.value;
+      over();
+      return null;
+    } catch (error) {
+      const failure = failureOf(error, link, label);
+      link.abort(failure);
+      link.dispose();
+      throw failure;
+    }
+  };
   return {
-    async pull() {
-      if (isOver) return null;
-      try {
-        if (link.signal.aborted) throw link.signal.reason;
-        const next = await abortable(pieces.next(), link.signal);
-        if (!next.done) return next.value;
-        over();
-        return null;
-      } catch (error) {
-        const failure = failureOf(error, link, label);
-        link.abort(failure);
-        link.dispose();
-        throw failure;
-      }
-    },
+    pull,
+    flowTo: (receiver) => flowFrom(pull, receiver, link.signal),
     abandon(failure) {
       if (isOver) return;
       link.abort(failure);
       over();
       // Runs the `finally` of a generator, as a server handles a closed socket.
       pieces.return(undefined).catch(() => undefined);
+    },
+  };
+}
+
+function flowFrom(pull: BodySource['pull'], receiver: ChunkReceiver, signal: AbortSignal): HttpFlow {
+  let paused: PromiseWithResolvers<void> | undefined;
+  const flow = async () => {
+    for (;;) {
+      if (paused) await abortable(paused.promise, signal).catch(() => undefined);
+      const chunk = await pull();
+      if (chunk === null) return;
+      receiver.onChunk(chunk);
+    }
+  };
+  flow().then(
+    () => receiver.onEnd(),
+    (failure: HttpFailure) => receiver.onFailure(failure),
+  );
+  return {
+    pause: () => (paused ??= Promise.withResolvers()),
+    resume() {
+      paused?.resolve();
+      paused = undefined;
     },
   };
 }
