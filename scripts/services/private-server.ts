@@ -1,5 +1,6 @@
 // A private server process: started on a free loopback port, stopped, killed, paused, started again.
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -135,12 +136,20 @@ async function waitUntilUp(
   }
 }
 
+/** Below the ports of outgoing connections, one of which could take that of a server while it restarts. */
+const firstPort = 12_000;
+const lastPort = 32_000;
+
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No free port on 127.0.0.1.');
-  return address.port;
+  for (let tries = 0; tries < 100; tries++) {
+    const port = randomInt(firstPort, lastPort);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return port;
+  }
+  throw new Error(`No free port on 127.0.0.1 between ${firstPort} and ${lastPort}.`);
 }

@@ -237,12 +237,15 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     /** Fails with a GatewayError, INPUT_INVALID, CANCELED or DEADLINE_EXCEEDED. */
     complete,
     /** `complete` with a callback: a usual request needs no promise. See Router.start. */
-    start:
-      complete === route
-        ? (request: CompletionRequest, given: CompletionOptions, onResult: OnResult) =>
-            router.start(request, given, onResult)
-        : (request: CompletionRequest, given: CompletionOptions, onResult: OnResult) =>
-            void onResult(complete(request, given)),
+    start: (
+      request: CompletionRequest,
+      given: CompletionOptions,
+      onResult: OnResult,
+    ): (() => void) | undefined => {
+      if (complete === route) return router.start(request, given, onResult);
+      onResult(complete(request, given));
+      return undefined;
+    },
     /** Tokens of a Messages request: as its first model counts them, or an estimate. */
     countTokens: (request: CompletionRequest, given: CompletionOptions) =>
       countTokens(complete, request, given),

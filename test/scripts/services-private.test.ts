@@ -1,6 +1,6 @@
 // Private servers can be stopped, killed, paused and restarted, also without some extensions.
 import { Redis } from 'ioredis';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { pingPostgres, pingRedis, withPostgres } from '../../scripts/services/ping.ts';
 import { startPrivatePostgres, startPrivateRedis } from '../support/private-servers.ts';
 
@@ -70,6 +70,7 @@ describe('a private Redis', () => {
     server.pause();
     await server.stop();
     await expect(pingRedis(server.url)).rejects.toThrow();
-    expect(() => process.kill(server.pid, 0)).toThrow('ESRCH');
+    // Its parent has to notice its end first.
+    await vi.waitFor(() => expect(() => process.kill(server.pid, 0)).toThrow('ESRCH'), { timeout: 60_000 });
   });
 });

@@ -197,8 +197,10 @@ const silentGateway: GatewayService = {
     throw new CoreError('INPUT_INVALID', 'This gateway reads nothing.');
   },
   complete: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
-  start: (_request, _options, onResult) =>
-    void onResult(Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.'))),
+  start: (_request, _options, onResult) => {
+    onResult(Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')));
+    return undefined;
+  },
   countTokens: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),
   responses: {
     expand: () => Promise.reject(new CoreError('NOT_FOUND', 'This gateway is silent.')),

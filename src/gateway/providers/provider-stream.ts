@@ -111,8 +111,8 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array>, Ch
   }
 
   #finishPulled(): IteratorResult<Uint8Array, undefined> {
-    this.#startDrain();
-    drain(this.#deps.chunks).then(this.#cancelDrain, this.#cancelDrain);
+    const cancel = this.#startDrain();
+    drain(this.#deps.chunks).then(cancel, cancel);
     return finished;
   }
 
@@ -239,12 +239,14 @@ export class ProviderStreamBody implements AsyncIterableIterator<Uint8Array>, Ch
   /* ---- the end ---- */
 
   /** The rest of the response is ignored. */
-  #startDrain(): void {
+  #startDrain(): () => void {
     const { link, clock } = this.#deps;
     this.#settle(null);
-    this.#cancelDrain = clock.after(drainMs, () =>
+    const cancel = clock.after(drainMs, () =>
       link.abort(new HttpFailure('aborted', 'The stream has ended.')),
     );
+    this.#cancelDrain = cancel;
+    return cancel;
   }
 
   /**

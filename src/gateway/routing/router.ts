@@ -24,7 +24,6 @@ import type {
   CompletionRequest,
   CompletionResult,
   Model,
-  ProviderCall,
   ProviderFailure,
   ProviderKey,
   ProviderOutcome,
@@ -125,7 +124,7 @@ export class Router {
       onResult(this.#run(routed));
     } catch (error) {
       recordFailedRequest(this.#deps, request, options, undefined, error);
-      onResult(Promise.reject(error as Error));
+      onResult(Promise.reject(error));
     }
     return undefined;
   }

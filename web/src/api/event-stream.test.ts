@@ -29,15 +29,28 @@ async function read(url: string, silenceMs: number): Promise<readonly string[]> 
 
 describe('readEventStream', () => {
   it('yields messages and treats comments as heartbeats', async () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const idleMs = 59_999;
+    const started = () => timers.mock.calls.filter(([, ms]) => ms === idleMs).length;
+    const { promise: opened, resolve: open } = Promise.withResolvers<ServerResponse>();
     const url = await serverThat((response) => {
       response.write('event: one\ndata: {}\n\n');
-      const timer = setInterval(() => response.write(': alive\n\n'), 50);
-      setTimeout(() => {
-        clearInterval(timer);
-        response.end('event: two\ndata: {}\n\n');
-      }, 600);
+      open(response);
     });
-    expect(await read(url, 400)).toEqual(['open', 'one', 'two']);
+    const sendRest = async () => {
+      const response = await opened;
+      const before = started();
+      response.write(': alive\n\n');
+      // The comment alone has started the wait anew.
+      while (started() === before) await new Promise((resolve) => setImmediate(resolve));
+      response.end('event: two\ndata: {}\n\n');
+    };
+    const events: string[] = [];
+    for await (const { event } of readEventStream(url, never, () => events.push('open'), idleMs)) {
+      events.push(event);
+      if (event === 'one') void sendRest();
+    }
+    expect(events).toEqual(['open', 'one', 'two']);
   });
 
   it.each([
