@@ -128,9 +128,7 @@ async function build(
   registerRoutes(server.withTypeProvider<ZodTypeProvider>(), limits);
   await server.ready();
   // Spans need fastify's hooks.
-  if (dependencies.tracer === noTracer)
-    // It uses what the routes of the gateway use.
-    installDirectChat(server, dependencies as unknown as ServerDeps, limits.requestTimeoutMs);
+  if (dependencies.tracer === noTracer) installDirectChat(server, dependencies, limits.requestTimeoutMs);
   return server;
 }
 

@@ -7,7 +7,7 @@ import { completionsApi } from '../../api/completions.ts';
 import type { CoreError } from '../../core/index.ts';
 import type { CompletionOptions, CompletionResult } from '../../gateway/index.ts';
 import { completionCaller, credentialIn } from '../access.ts';
-import type { ServerDeps } from '../deps.ts';
+import type { GatewayServerDeps } from '../deps.ts';
 import { createHostCheck, tooSlow } from '../guards.ts';
 import type { Traffic } from '../lifecycle.ts';
 import { clientDisconnected, handedOver, trackRequest } from '../lifecycle.ts';
@@ -17,7 +17,11 @@ import { callerName, parseRoutingHeaders, sendCompletion } from './completions.t
 const { path } = completionsApi.chat;
 
 /** Must be installed when all routes are: it comes before them. */
-export function installDirectChat(server: FastifyInstance, deps: ServerDeps, requestTimeoutMs: number): void {
+export function installDirectChat(
+  server: FastifyInstance,
+  deps: GatewayServerDeps,
+  requestTimeoutMs: number,
+): void {
   const node = server.server;
   const [handle] = node.listeners('request') as [RequestListener];
   const onTooSlow = (socket: Socket) => void node.emit('clientError', tooSlow(), socket);
@@ -31,12 +35,17 @@ export function installDirectChat(server: FastifyInstance, deps: ServerDeps, req
 
 class DirectChat {
   readonly #server: FastifyInstance;
-  readonly #deps: ServerDeps;
+  readonly #deps: GatewayServerDeps;
   readonly #bodies: ReceivedBodies;
   readonly #handle: RequestListener;
   readonly #readHeaders: (request: IncomingMessage) => UsualHeaders | undefined;
 
-  constructor(server: FastifyInstance, deps: ServerDeps, bodies: ReceivedBodies, handle: RequestListener) {
+  constructor(
+    server: FastifyInstance,
+    deps: GatewayServerDeps,
+    bodies: ReceivedBodies,
+    handle: RequestListener,
+  ) {
     this.#server = server;
     this.#deps = deps;
     this.#bodies = bodies;
@@ -161,7 +170,7 @@ const unusual = [
 ] as const;
 
 /** Undefined for unusual headers. Those of a connection are read once while they stay the same. */
-function createHeaderReader(deps: ServerDeps): (request: IncomingMessage) => UsualHeaders | undefined {
+function createHeaderReader(deps: GatewayServerDeps): (request: IncomingMessage) => UsualHeaders | undefined {
   const isHostAllowed = createHostCheck(deps);
   const known = new WeakMap<Socket, UsualHeaders>();
   return (request) => {
@@ -186,7 +195,7 @@ function createHeaderReader(deps: ServerDeps): (request: IncomingMessage) => Usu
 
 function routingOf(
   headers: IncomingMessage['headers'],
-  { gateway }: Pick<ServerDeps, 'gateway'>,
+  { gateway }: Pick<GatewayServerDeps, 'gateway'>,
 ): RoutingHeaders | undefined {
   try {
     return parseRoutingHeaders(headers, gateway.defaults);
@@ -209,14 +218,18 @@ const checkIntervalMs = 1_000;
 
 /** Reads bodies whole. One timer for all of them: a timer each costs more than reading one. */
 class ReceivedBodies {
-  readonly #deps: Pick<ServerDeps, 'clock'>;
+  readonly #deps: Pick<GatewayServerDeps, 'clock'>;
   readonly #timeoutMs: number;
   readonly #onTooSlow: (socket: Socket) => void;
   /** When they began, monotonic. */
   readonly #receiving = new Map<IncomingMessage, number>();
   #isChecking = false;
 
-  constructor(deps: Pick<ServerDeps, 'clock'>, timeoutMs: number, onTooSlow: (socket: Socket) => void) {
+  constructor(
+    deps: Pick<GatewayServerDeps, 'clock'>,
+    timeoutMs: number,
+    onTooSlow: (socket: Socket) => void,
+  ) {
     this.#deps = deps;
     this.#timeoutMs = timeoutMs;
     this.#onTooSlow = onTooSlow;
