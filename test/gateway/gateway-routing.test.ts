@@ -280,6 +280,15 @@ describe('a response', () => {
   });
 });
 
+describe('a quota of a model', () => {
+  it('is never exceeded: the next model takes over', async () => {
+    const quotas = { requestsPerMinute: 2 };
+    const at = await gatewayOf({ 'a.test': answers, 'b.test': answers }, {}, { 'a.test': { quotas } });
+    for (let request = 0; request < 5; request++) await at.send();
+    expect([at.callsOf('a.test'), at.callsOf('b.test')]).toEqual([2, 3]);
+  });
+});
+
 describe('scheduled probes', () => {
   it('leave out models that had requests in the last interval', async () => {
     const at = await gatewayOf({ 'busy.test': answers, 'idle.test': answers });

@@ -38,6 +38,12 @@ describe('ProviderQuotas', () => {
       expect(await quotas.take(model({}), 'key', prompt(1_000_000))).toHaveProperty('grant');
   });
 
+  it('grants at once only without a quota', () => {
+    const { quotas } = quotasOf();
+    expect(quotas.takeUnlimited(model({}))).toBeDefined();
+    expect(quotas.takeUnlimited(model({ tokensPerDay: 1_000_000 }))).toBeUndefined();
+  });
+
   it('grants what the quota allows per model and key, and returns when more is available', async () => {
     const { clock, quotas, takeAll } = quotasOf();
     const limited = model({ requestsPerMinute: 3 });
