@@ -1,7 +1,7 @@
 // Benchmarks of the gateway: throughput and added latency compared with a minimal proxy and another gateway, cooldowns, streams, aborts.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -56,6 +56,7 @@ export async function gatewayFigures(): Promise<readonly Figure[]> {
     await addModel(ours, { name, base_url: `${base}/v1`, model: 'mock' });
   return [
     ...(await throughput({ fast, bare, ours, peer })),
+    await processes(ours, fast, closing),
     ...(await latency(slow, bareBeforeSlow, ours)),
     await pacedLatency(fast, bare, ours),
     await cooldown(ours, fast),
@@ -173,6 +174,36 @@ function cpuFigure(
       isMet: cpu.bare / cpu.ours >= goal,
     },
   ];
+}
+
+/** The load generator and the provider need processor time, too: on two cores they leave about one to the server. */
+async function processes(one: Running, fast: Running, closing: AsyncDisposableStack): Promise<Figure> {
+  const folder = await mkdtemp(join(tmpdir(), 'headworks-bench-'));
+  closing.defer(() => rm(folder, { recursive: true, force: true }));
+  const two = await headworks(folder, token, 2);
+  try {
+    await addModel(two, { name: 'fast', base_url: `${fast.url}/v1`, model: 'mock' });
+    const rates = { one: [] as number[], two: [] as number[] };
+    for (let round = 0; round < 6; round++)
+      for (const [name, { url }] of Object.entries({ one, two })) {
+        const result = await load(url + path, {
+          headers: { ...asAdmin, 'x-headworks-fallback': 'none' },
+          body: bodyFor('fast'),
+          connections: 32,
+          seconds: round === 0 ? 2 : 4,
+        });
+        if (result.failed > 0) throw new Error(`${name}: ${result.failed} requests failed.`);
+        if (round > 0) rates[name as keyof typeof rates].push(result.perSecond);
+      }
+    return {
+      name: `gateway with --processes 2, 32 connections, ${availableParallelism()} cores for all`,
+      value: median(rates.two),
+      unit: 'req/s',
+      against: { name: '--processes 1', value: median(rates.one) },
+    };
+  } finally {
+    await two.stop();
+  }
 }
 
 /** Compared with what the minimal proxy adds, which is not negligible on a busy machine. */

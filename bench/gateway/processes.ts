@@ -79,12 +79,13 @@ export const bareProxy = async (upstream: string): Promise<Running> => {
 };
 
 /** Headworks on its embedded store, from the built package. */
-export const headworks = async (folder: string, token: string): Promise<Running> => {
+export const headworks = async (folder: string, token: string, processes = 1): Promise<Running> => {
   const port = await freePort();
   return run(
     [process.execPath, here('../../bin/headworks.cjs'), 'serve', '--port', String(port)],
     port,
     {
+      HEADWORKS_PROCESSES: String(processes),
       HEADWORKS_ADMIN_TOKEN: token,
       HEADWORKS_LOG_LEVEL: 'warn',
       DATABASE_URL: '',
