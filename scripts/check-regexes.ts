@@ -69,9 +69,12 @@ async function builtBy(path: string, file: string): Promise<readonly Found[]> {
 }
 
 /** Null when it takes linear time; otherwise why not, with an input that shows it. */
-export async function problemOf({ source, flags }: Pick<Found, 'source' | 'flags'>): Promise<string | null> {
+export async function problemOf(
+  { source, flags }: Pick<Found, 'source' | 'flags'>,
+  timeout = analysisTimeoutMs,
+): Promise<string | null> {
   const { check } = await import('recheck');
-  const found = await check(source, flags, { timeout: analysisTimeoutMs });
+  const found = await check(source, flags, { timeout });
   if (found.status === 'safe') return null;
   if (found.status === 'unknown') return `could not be analyzed (${found.error.kind})`;
   return `takes ${found.complexity.type} time, for example on ${found.attack.pattern}`;

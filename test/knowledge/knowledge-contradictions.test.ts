@@ -1,7 +1,7 @@
 // No automatic step joins two entities that contradict each other (T5): ingest, repair, backfill and models.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Space } from '../../src/knowledge/index.ts';
-import { entityWorld, noModel, ScriptedModel } from '../support/entity-world.ts';
+import { entityWorld, mentionOf, noModel, placeIn, ScriptedModel } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld, wordEmbedder } from '../support/knowledge-world.ts';
 
@@ -78,6 +78,28 @@ describe('a model that confirms everything', () => {
     ]);
     expect(await at.repairs.confirmOpenPairs(100, at.signal)).toBe(0);
     expect(model.questions).toEqual([]);
+  });
+
+  it('is not offered a namesake of another document by the repair of a given name', async () => {
+    const space = await world.space();
+    const without = entityWorld(world, { model: noModel });
+    const place = await placeIn(world, space);
+    const resolve = async (name: string) =>
+      (await without.resolver.resolve([mentionOf(name)], place, 'admin', without.signal))[0]?.entityId ?? '';
+    const given = await resolve('Ines');
+    await without.read(space, ['Ines Varga']);
+    const duarte = await resolve('Ines Duarte');
+    const saysSecond = JSON.stringify({
+      decision: 'same',
+      candidate: 2,
+      canonical_name: '',
+      reason: 'It is.',
+    });
+    const model = new ScriptedModel(saysSecond);
+    const at = entityWorld(world, { model });
+    await at.repairs.retry('uncertain', given, at.signal);
+    expect(JSON.stringify(model.questions)).not.toContain('Varga');
+    expect([given, duarte]).toContain((await at.service.get(space, given)).entityId);
   });
 
   it('is not called for pairs that were left open before the contradiction was known', async () => {
