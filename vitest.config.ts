@@ -71,6 +71,7 @@ export default defineConfig({
           include: ['test/slow/**/*.test.ts'],
           globalSetup: embeddedTemplate,
           testTimeout: 3_600_000,
+          hookTimeout: 3_600_000,
         },
       },
       {

@@ -18,6 +18,7 @@ it('finds literals and expressions that a module builds, unless their repetition
 it('distinguishes linear expressions from others', async () => {
   expect(await problemOf({ source: '^[a-z]+$', flags: '' })).toBeNull();
   expect(await problemOf({ source: '^(a+)+$', flags: '' })).toContain('takes exponential time');
+  expect(await problemOf({ source: '^a*a*$', flags: '' })).toContain('takes polynomial time');
 });
 
 it('has a reason for every expression that is not linear', () => {
