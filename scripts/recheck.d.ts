@@ -6,7 +6,7 @@ declare module 'recheck' {
     | {
         readonly status: 'vulnerable';
         readonly complexity: { readonly type: string };
-        readonly attack: { readonly pattern: string };
+        readonly attack: { readonly pattern: string; readonly string: string };
       };
   export function check(
     source: string,

@@ -123,7 +123,11 @@ export class BurstServers {
     const server = servers[Math.floor(index / tenants.length) % servers.length];
     const tenant = tenants[index % tenants.length];
     if (!server || !tenant) throw new Error('No server was started, or no tenant was added.');
-    return callDeployment(server, tenant);
+    return callDeployment(server, tenant).catch((error: unknown) => {
+      // Of fetch: ten seconds, which processes on a busy machine may need to accept hundreds of connections.
+      if ((error as { cause?: { code?: string } }).cause?.code !== 'UND_ERR_CONNECT_TIMEOUT') throw error;
+      return { status: 503, body: { execution_id: '' } };
+    });
   }
 
   async #cancel(ids: readonly (readonly string[])[]): Promise<void> {
