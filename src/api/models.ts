@@ -36,7 +36,7 @@ const capabilities = z.strictObject({
 const apis = z
   .array(z.enum(['chat', 'responses', 'messages', 'gemini', 'completions']))
   .describe(
-    'APIs of its server: a request in one of them passes through, others are translated to the first.',
+    'APIs of its server: a request in one of them passes through, others are translated to the first that has what they need.',
   );
 const keyHeader = z.enum(['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']);
 

@@ -78,7 +78,7 @@ export interface ModelDefinition {
   readonly provider: string;
   /** The path of the API is appended. May contain `{ENV_NAME}` (Cloudflare's account id). */
   readonly baseUrl: string;
-  /** Its chat APIs: a request in one of them passes through, others are translated to the first. */
+  /** Its chat APIs: a request in one of them passes through, others are translated to the first that has what they need. */
   readonly apis: readonly ChatApi[];
   /** The header for its key. */
   readonly keyHeader: KeyHeader;

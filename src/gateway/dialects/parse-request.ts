@@ -29,6 +29,17 @@ const dialects: Readonly<Record<ChatApi, Dialect>> = {
 
 export const dialectOf = (api: ChatApi): Dialect => dialects[api];
 
+/** The first API of a model that has what a request of another API needs, or else what its first one lacks. */
+export function targetApi(
+  request: CompletionRequest,
+  { apis }: { readonly apis: readonly ChatApi[] },
+): { readonly api: ChatApi; readonly missing: readonly string[] } {
+  const { conversation } = request.decode();
+  const targets = apis.map((api) => ({ api, missing: dialectOf(api).unsupported(conversation) }));
+  const [first = { api: 'chat' as const, missing: [] }] = targets;
+  return targets.find(({ missing }) => missing.length === 0) ?? first;
+}
+
 /** Reserved for the completion when the caller sets no limit: without it a burst of short prompts exceeds a quota. */
 const defaultCompletionTokens = 500;
 /** About the cost of one image of usual size. */

@@ -184,7 +184,7 @@ export const headers = z
 /** The fields that models and providers share. */
 export const sharedFields = {
   baseUrl,
-  /** A request in one of them passes through, others are translated to the first. Default: chat. */
+  /** A request in one of them passes through, others are translated to the first that has what they need. Default: chat. */
   apis: listOf(chatApis).min(1, 'must name at least one API').optional(),
   envVar: envVar.nullish(),
   keyHeader: z.enum(keyHeaders, `must be one of ${keyHeaders.join(', ')}`).optional(),

@@ -124,7 +124,7 @@ describe('gateway.providers', () => {
       [],
     );
     expect(configured.map(({ name, keyHeader, apis }) => ({ name, keyHeader, apis }))).toEqual([
-      { name: 'azure/my-deployment', keyHeader: 'api-key', apis: ['chat', 'responses'] },
+      { name: 'azure/my-deployment', keyHeader: 'api-key', apis: ['responses', 'chat'] },
     ]);
     const openai = providers.find(({ name }) => name === 'openai');
     expect(openai?.discovery).toMatchObject({ include: ['gpt-*'], limit: 3 });

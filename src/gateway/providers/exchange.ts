@@ -8,7 +8,7 @@ import { charactersIn, charactersPerToken, checkBody, checkCompletion } from '..
 import { checkEmbeddings } from '../dialects/embeddings.ts';
 import { spliceFormModel } from '../dialects/form-data.ts';
 import { checkChatResponse, responseToSse } from '../dialects/openai-chat-output.ts';
-import { dialectOf } from '../dialects/parse-request.ts';
+import { dialectOf, targetApi } from '../dialects/parse-request.ts';
 import { spliceModel } from '../dialects/wire.ts';
 import type { ChatApi, CompletionRequest, Model } from '../types.ts';
 import { StreamReader } from './stream-reader.ts';
@@ -54,9 +54,10 @@ export function exchangeFor(request: CompletionRequest, model: Model, context: E
 function rawExchange(request: CompletionRequest, model: Model): Exchange {
   const { operation, headers } = request;
   const isEmbeddings = operation === 'embeddings';
+  const isCount = operation === 'messages/count_tokens';
   return {
     path: `/${operation}`,
-    headers,
+    headers: isCount ? { ...dialectOf('messages').headers, ...headers } : headers,
     body: request.contentType.startsWith('multipart/')
       ? spliceFormModel(request.body, request.contentType, request.modelSpans, model.upstreamModel)
       : spliceModel(request, model.upstreamModel),
@@ -144,8 +145,7 @@ function translatedExchange(
   model: Model,
   exchangeContext: ExchangeContext,
 ): Exchange {
-  const [upstreamApi = 'chat'] = model.apis;
-  const upstream = dialectOf(upstreamApi);
+  const upstream = dialectOf(targetApi(request, model).api);
   const caller = dialectOf(api);
   const estimateUsage = usageEstimate(request);
   const context = responseContext(request, exchangeContext);

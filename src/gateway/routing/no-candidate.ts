@@ -1,6 +1,6 @@
 // The errors when no model can serve a request.
 import { nearNames } from '../../core/index.ts';
-import { dialectOf } from '../dialects/parse-request.ts';
+import { targetApi } from '../dialects/parse-request.ts';
 import { GatewayError } from '../errors.ts';
 import type { Requirement } from '../models/model-definition.ts';
 import { meets, meetsAll, requirementsOf } from '../models/model-definition.ts';
@@ -38,9 +38,7 @@ export function modelNameNotFound(
 
 /** What the request needs and the API of the model does not have, as the caller wrote it; empty: the model can serve it. */
 export function unsupportedFeatures(request: CompletionRequest, { apis }: Model): readonly string[] {
-  const [first] = apis;
-  if (request.api === null || first === undefined || apis.includes(request.api)) return [];
-  return dialectOf(first).unsupported(request.decode().conversation);
+  return request.api === null || apis.includes(request.api) ? [] : targetApi(request, { apis }).missing;
 }
 
 export function aliasNotFound(alias: string, names: readonly string[]): GatewayError {
