@@ -113,7 +113,9 @@ export class StreamReader {
     const last = this.failure || this.isDone ? undefined : this.#splitter.end();
     this.#translation?.decoder.endOfStream?.();
     if (this.#isRewritten) {
-      const translated = last && this.#translate([last]);
+      // Clients ignore an event without its blank line.
+      const translated =
+        last && this.#translate([{ ...last, bytes: Buffer.concat([last.bytes, blankLine]) }]);
       const tail = this.finish();
       return translated && tail ? Buffer.concat([translated, tail]) : (translated ?? tail);
     }
@@ -293,6 +295,8 @@ class DecodedFacts implements StreamFacts {
     return undefined;
   }
 }
+
+const blankLine = Buffer.from('\n\n');
 
 function joinRepaired(list: readonly Repaired[]): Uint8Array | undefined {
   const parts = list.map((part) =>

@@ -422,12 +422,24 @@ function send(response: ServerResponse, body: object | readonly (object | string
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const event of body as readonly (object | string)[]) {
+  const events = (body as readonly (object | string)[]).map((event) => {
     const name = isNamed ? `event: ${(event as { readonly type: string }).type}\n` : '';
-    response.write(typeof event === 'string' ? event : `${name}data: ${JSON.stringify(event)}\n\n`);
+    return typeof event === 'string' ? event : `${name}data: ${JSON.stringify(event)}\n: é\n\n`;
+  });
+  void sendInPieces(response, `: begin\n\n${events.join('')}`);
+}
+
+/** As servers and networks do it: CRLF, comments, cut within lines and characters, without the last blank line. */
+async function sendInPieces(response: ServerResponse, text: string): Promise<void> {
+  const bytes = Buffer.from(text.trimEnd().replaceAll('\n', '\r\n'));
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    response.write(bytes.subarray(at, at + pieceBytes));
+    await new Promise((resolve) => setImmediate(resolve));
   }
   response.end();
 }
+
+const pieceBytes = 37;
 
 let responseCount = 0;
 
