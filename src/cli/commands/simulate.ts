@@ -239,7 +239,7 @@ function registerModels(group: CliCommand): void {
     )
     .requiredOption(
       '--scenario <file>',
-      'providers and their behavior: a YAML or JSON file, see docs/guide/gateway.md',
+      'providers and their behavior: a YAML or JSON file, see docs/guide/gateway-reference.md',
     )
     .addHelpText(
       'after',
