@@ -24,6 +24,7 @@ import {
   asFunctionTool,
   inCallOrder,
   isTranslatedSignature,
+  isUserPart,
   readSignature,
   redacted,
 } from './conversation.ts';
@@ -112,9 +113,6 @@ function decodeMessage(given: unknown, at: string, native: string[]): readonly M
   if (results.parts.length === 0) return [others];
   return others.parts.length === 0 ? [results] : [results, others];
 }
-
-const isUserPart = (part: AssistantPart | ToolResultPart): part is TextPart | MediaPart =>
-  part.type === 'text' || part.type === 'image' || part.type === 'file' || part.type === 'audio';
 
 type AnyPart = AssistantPart | ToolResultPart;
 

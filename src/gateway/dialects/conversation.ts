@@ -82,6 +82,10 @@ export interface ToolResultPart extends Cacheable {
 
 export type AssistantPart = TextPart | MediaPart | ReasoningPart | RefusalPart | ToolCallPart;
 
+/** What users and tools send. */
+export const isUserPart = (part: AssistantPart | ToolResultPart): part is TextPart | MediaPart =>
+  part.type === 'text' || part.type === 'image' || part.type === 'file' || part.type === 'audio';
+
 export type Message =
   | { readonly role: 'system'; readonly parts: readonly TextPart[] }
   | { readonly role: 'user'; readonly parts: readonly (TextPart | MediaPart)[] }

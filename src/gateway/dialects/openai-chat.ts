@@ -2,7 +2,6 @@
 import type {
   AssistantPart,
   Conversation,
-  MediaPart,
   Message,
   OutputFormat,
   TextPart,
@@ -10,7 +9,7 @@ import type {
   ToolChoice,
   ToolResultPart,
 } from './conversation.ts';
-import { asFunctionTool, inCallOrder } from './conversation.ts';
+import { asFunctionTool, inCallOrder, isUserPart } from './conversation.ts';
 import type { Dialect, EncodeTarget } from './dialect.ts';
 import { invalidField } from './dialect.ts';
 import {
@@ -137,8 +136,6 @@ function decodeMessage(message: JsonObject, at: string, native: string[]): reado
 }
 
 const isText = (part: AssistantPart): part is TextPart => part.type === 'text';
-const isUserPart = (part: AssistantPart): part is TextPart | MediaPart =>
-  part.type === 'text' || part.type === 'image' || part.type === 'file' || part.type === 'audio';
 
 function decodeResult(message: JsonObject, at: string, native: string[]): ToolResultPart {
   return {

@@ -9,7 +9,7 @@ import type {
   ToolChoice,
   ToolResultPart,
 } from './conversation.ts';
-import { asFunctionTool, isTranslatedSignature } from './conversation.ts';
+import { asFunctionTool, isTranslatedSignature, isUserPart } from './conversation.ts';
 import type { Dialect, EncodeTarget } from './dialect.ts';
 import { invalidField } from './dialect.ts';
 import { effortOf, schemaFormat } from './openai-chat.ts';
@@ -157,9 +157,6 @@ function decodeMessage(item: JsonObject, at: string, native: string[]): Message 
       throw invalidField(`${at}.role`, 'must be user, assistant, system or developer');
   }
 }
-
-const isUserPart = (part: AssistantPart): part is TextPart | MediaPart =>
-  part.type === 'text' || part.type === 'image' || part.type === 'file' || part.type === 'audio';
 
 function decodeContent(content: unknown, at: string, native: string[]): readonly AssistantPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
