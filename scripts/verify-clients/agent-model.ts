@@ -6,11 +6,13 @@ type Json = Readonly<Record<string, unknown>>;
 
 export const fileName = 'note.txt';
 export const fileText = 'written by the agent';
+/** In the folder from the beginning: the result of the first step has to show it. */
+export const listedName = 'readme.md';
 
-/** Tools for each step, the best first; the last ones run a command. */
+/** Tools for each step, the best first; the shells run a command. The glob of opencode found no files here. */
 const shells = ['bash', 'run_shell_command', 'exec_command', 'shell', 'shell_command', 'local_shell'];
 const steps = [
-  { tools: ['list_directory', 'list', 'glob', ...shells], command: () => 'ls -a' },
+  { tools: ['list_directory', 'list', ...shells, 'glob'], command: () => 'ls -a' },
   { tools: ['write_file', 'write', ...shells], command: () => `printf '%s' '${fileText}' > ${fileName}` },
   { tools: ['read_file', 'read', ...shells], command: () => `cat ${fileName}` },
 ] as const;
@@ -20,8 +22,11 @@ export function agentModel(folder: string): (turn: Turn) => Answer {
   return ({ tools, results }) => {
     const step = steps[results.length];
     // Agents also request a title or a summary, without tools.
-    if (!step || tools.length === 0)
-      return { reasoning: '', text: `The file says: ${results[2] ?? 'nothing yet'}`, call: undefined };
+    if (!step || tools.length === 0) {
+      const isListed = results[0] === undefined || results[0].includes(listedName);
+      const text = isListed ? `The file says: ${results[2] ?? 'nothing yet'}` : 'The folder was not listed.';
+      return { reasoning: '', text, call: undefined };
+    }
     const tool = step.tools
       .map((name) => tools.find((each) => each.name === name))
       .find((each) => each !== undefined);

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import type { ChatApi } from '../../src/gateway/index.ts';
 import type { AnyApiProvider } from '../../test/support/gateway/any-api-provider.ts';
 import { startAnyApiProvider } from '../../test/support/gateway/any-api-provider.ts';
-import { agentModel, fileName, fileText } from './agent-model.ts';
+import { agentModel, fileName, fileText, listedName } from './agent-model.ts';
 import type { CodingAgent } from './agents.ts';
 import { agents, packages } from './agents.ts';
 
@@ -157,11 +157,15 @@ async function startGateway(
   };
 }
 
+/** Titles and summaries, without tools, need not be. */
+const isStreamed = ({ path, body }: AnyApiProvider['requests'][number]): boolean =>
+  body['tools'] === undefined || body['stream'] === true || path.includes('streamGenerateContent');
+
 /** Undefined: it works; otherwise why not. */
 async function verify(agent: CodingAgent, scenario: Scenario): Promise<string | undefined> {
   const home = await mkdtemp(join(tmpdir(), 'headworks-verify-home-'));
   const folder = await mkdtemp(join(tmpdir(), 'headworks-verify-work-'));
-  await writeFile(join(folder, 'readme.md'), 'A folder for the agent.\n');
+  await writeFile(join(folder, listedName), 'A folder for the agent.\n');
   const answerTo = agentModel(folder);
   const providers = await Promise.all(
     scenario.models.map(({ failsFrom = Number.POSITIVE_INFINITY }) =>
@@ -193,6 +197,9 @@ async function verify(agent: CodingAgent, scenario: Scenario): Promise<string | 
       ...(output.includes('The file says:') && output.includes(fileText)
         ? []
         : ['the last answer is missing']),
+      ...(providers.flatMap(({ requests }) => requests).every(isStreamed)
+        ? []
+        : ['a request with tools is not streamed']),
       ...providers.flatMap(({ requests }, index) =>
         requests.length > 0 ? [] : [`provider ${index + 1} received no request`],
       ),
