@@ -14,6 +14,33 @@ describe('entities of documents in any order and number at a time', () => {
 
   testOrder(() => world, { families: 6, concurrencies: [1, 4, 12], seed: 271 });
 
+  it.each([
+    [0, 1, 2],
+    [1, 2, 0],
+    [2, 0, 1],
+    [2, 1, 0],
+  ])('keep a short form of a name within its document: %i %i %i', async (...order) => {
+    const documents = [
+      ['Otto Karl Brandt', 'Otto Brandt'],
+      ['Otto Emil Brandt', 'Otto Brandt'],
+      ['Otto Brandt'],
+    ];
+    const space = await world.space();
+    const at = entityWorld(world);
+    for (const index of order) {
+      const { place } = await at.read(space, documents[index] ?? []);
+      await at.repairs.reconcile(place, at.signal);
+    }
+    const people = await at.service.list({ spaceId: space.spaceId, limit: 100 });
+    expect(people.map(({ canonicalName }) => canonicalName).sort()).toEqual([
+      'Otto Brandt',
+      'Otto Emil Brandt',
+      'Otto Karl Brandt',
+    ]);
+    // Otto Brandt of the third document with each of the two, which contradict each other.
+    expect(await at.service.review(space, 10)).toHaveLength(2);
+  });
+
   it('lose no match between names that are written at the same time', async () => {
     const space = await world.space();
     const surnames =
