@@ -41,7 +41,7 @@ describe('readEventStream', () => {
       const response = await opened;
       const before = started();
       response.write(': alive\n\n');
-      // The comment alone has started the wait anew.
+      // The comment alone has restarted the wait.
       while (started() === before) await new Promise((resolve) => setImmediate(resolve));
       response.end('event: two\ndata: {}\n\n');
     };
