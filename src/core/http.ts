@@ -43,17 +43,17 @@ export interface HttpTransport {
   close(): Promise<void>;
 }
 
-/** The body of one response: chunks, then `onEnd` or `onFailure`, after which nothing is called any more. */
-export interface ChunkReceiver {
+/** One response: `onHead`, chunks, then `onEnd` or `onFailure`, after which nothing is called any more. */
+export interface HttpReceiver {
+  /** Names in lower case; repeated headers joined with ", ". */
+  onHead(status: number, headers: Readonly<Record<string, string>>): void;
   onChunk(chunk: Uint8Array): void;
   onEnd(): void;
+  /** Also before `onHead`. */
   onFailure(failure: HttpFailure): void;
 }
 
-export interface HttpReceiver extends ChunkReceiver {
-  /** First, unless the call fails before. Names in lower case; repeated headers joined with ", ". */
-  onHead(status: number, headers: Readonly<Record<string, string>>): void;
-}
+export type ChunkReceiver = Omit<HttpReceiver, 'onHead'>;
 
 export interface HttpFlow {
   /** Until `resume`, no more is read from the connection. */

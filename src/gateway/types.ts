@@ -526,6 +526,7 @@ export interface StreamSink {
   fail(error: Error): void;
 }
 
+/** One implementation: callers may not see the rest of the body. */
 export interface StreamPipe {
   resume(): void;
   /** Aborts the provider call. */

@@ -28,6 +28,7 @@ const reportMs = 100;
 /** The main process emits them itself. */
 const eventsOfMain: ReadonlySet<string> = new Set(['gateway:model-state-changed', 'gateway:unknown-names']);
 
+/** One implementation: its entry imports the type alone, and the module later. */
 export interface GatewayProcess {
   receive(message: ToProcess, socket?: Socket): void;
 }

@@ -86,9 +86,16 @@ export const finishReasons: Readonly<Record<string, FinishReason>> = {
   content_filter: 'content-filter',
 };
 
-export class ChatDecoder implements StreamDecoder {
+/** Of the chunks of OpenAI's two older APIs. */
+export class ChunkDecoder implements StreamDecoder {
   readonly builder = new CompletionBuilder();
   isDone = false;
+  readonly #readChunk: (builder: CompletionBuilder, chunk: JsonObject) => JsonObject | undefined;
+
+  /** `readChunk` returns the body of an error. */
+  constructor(readChunk: (builder: CompletionBuilder, chunk: JsonObject) => JsonObject | undefined) {
+    this.#readChunk = readChunk;
+  }
 
   read({ name, data }: SseEvent): JsonObject | undefined {
     if (data === undefined || data === '') return undefined;
@@ -98,24 +105,22 @@ export class ChatDecoder implements StreamDecoder {
     }
     const chunk = parseEvent(data);
     if (!chunk) return { error: { message: 'An event of the stream is not JSON.' } };
-    if (name === 'error' || isErrorBody(chunk)) return chunk;
-    return this.#readChunk(chunk);
+    return name === 'error' || isErrorBody(chunk) ? chunk : this.#readChunk(this.builder, chunk);
   }
+}
 
-  #readChunk(chunk: JsonObject): JsonObject | undefined {
-    const { builder } = this;
-    builder.start(chunk['id'], chunk['model']);
-    const usage = readUsage(chunk);
-    if (usage) builder.usage(usage);
-    const [choice] = objectsIn(chunk['choices']);
-    if (!choice) return undefined;
-    const delta = asObject(choice['delta']) ?? asObject(choice['message']);
-    if (delta) readMessage(builder, delta);
-    const reason = finishReasonOf(choice);
-    if (reason === 'error' || asObject(choice['error'])) return { error: choice['error'] ?? {} };
-    if (reason !== null) builder.finish(finishReasons[reason] ?? 'stop');
-    return undefined;
-  }
+export function readChatChunk(builder: CompletionBuilder, chunk: JsonObject): JsonObject | undefined {
+  builder.start(chunk['id'], chunk['model']);
+  const usage = readUsage(chunk);
+  if (usage) builder.usage(usage);
+  const [choice] = objectsIn(chunk['choices']);
+  if (!choice) return undefined;
+  const delta = asObject(choice['delta']) ?? asObject(choice['message']);
+  if (delta) readMessage(builder, delta);
+  const reason = finishReasonOf(choice);
+  if (reason === 'error' || asObject(choice['error'])) return { error: choice['error'] ?? {} };
+  if (reason !== null) builder.finish(finishReasons[reason] ?? 'stop');
+  return undefined;
 }
 
 /* ---- responses to callers ---- */

@@ -19,7 +19,13 @@ import {
   encodeContent,
   encodePart,
 } from './openai-chat-messages.ts';
-import { ChatDecoder, ChatEncoder, decodeResponse, encodeResponse } from './openai-chat-output.ts';
+import {
+  ChatEncoder,
+  ChunkDecoder,
+  decodeResponse,
+  encodeResponse,
+  readChatChunk,
+} from './openai-chat-output.ts';
 import type { JsonObject } from './json.ts';
 import { asObject, booleanIn, fieldsBeyond, numberIn, objectsIn, textIn, withoutUndefined } from './json.ts';
 
@@ -30,7 +36,7 @@ export const openAiChat: Dialect = {
   encodeRequest,
   decodeResponse,
   encodeResponse,
-  createDecoder: () => new ChatDecoder(),
+  createDecoder: () => new ChunkDecoder(readChatChunk),
   createEncoder: (context) => new ChatEncoder(context),
 };
 

@@ -1,12 +1,18 @@
 // OpenAI's legacy completions: a prompt instead of messages.
 import { CompletionBuilder } from './completion-builder.ts';
 import type { Completion, CompletionEvent, Conversation } from './conversation.ts';
-import type { Dialect, ResponseContext, StreamDecoder, StreamEncoder } from './dialect.ts';
-import { invalidField, isErrorBody, parseEvent } from './dialect.ts';
+import type { Dialect, ResponseContext, StreamEncoder } from './dialect.ts';
+import { invalidField } from './dialect.ts';
 import { stopOf } from './openai-chat.ts';
-import { encodeUsage, finishNames, finishReasonOf, finishReasons, readUsage } from './openai-chat-output.ts';
+import {
+  ChunkDecoder,
+  encodeUsage,
+  finishNames,
+  finishReasonOf,
+  finishReasons,
+  readUsage,
+} from './openai-chat-output.ts';
 import type { JsonObject } from './json.ts';
-import type { SseEvent } from './wire.ts';
 import { asObject, fieldsBeyond, numberIn, objectsIn, textIn, withoutUndefined } from './json.ts';
 
 export const openAiCompletions: Dialect = {
@@ -19,7 +25,7 @@ export const openAiCompletions: Dialect = {
   },
   decodeResponse,
   encodeResponse,
-  createDecoder: () => new CompletionsDecoder(),
+  createDecoder: () => new ChunkDecoder(readChunk),
   createEncoder: (context) => new CompletionsEncoder(context),
 };
 
@@ -75,37 +81,18 @@ function nativeFields(json: JsonObject): string[] {
 
 function decodeResponse(json: JsonObject): Completion | undefined {
   const builder = new CompletionBuilder();
-  return readChunk(builder, json) ? builder.end() : undefined;
+  readChunk(builder, json);
+  return objectsIn(json['choices']).length > 0 ? builder.end() : undefined;
 }
 
-function readChunk(builder: CompletionBuilder, json: JsonObject): boolean {
+function readChunk(builder: CompletionBuilder, json: JsonObject): undefined {
   builder.start(json['id'], json['model']);
   const usage = readUsage(json);
   if (usage) builder.usage(usage);
-  const choices = objectsIn(json['choices']);
-  for (const choice of choices) {
+  for (const choice of objectsIn(json['choices'])) {
     builder.text('text', textIn(choice['text']) ?? '');
     const reason = finishReasonOf(choice);
     if (reason !== null) builder.finish(finishReasons[reason] ?? 'stop');
-  }
-  return choices.length > 0;
-}
-
-class CompletionsDecoder implements StreamDecoder {
-  readonly builder = new CompletionBuilder();
-  isDone = false;
-
-  read({ name, data }: SseEvent): JsonObject | undefined {
-    if (data === undefined || data === '') return undefined;
-    if (data.trim() === '[DONE]') {
-      this.isDone = true;
-      return undefined;
-    }
-    const chunk = parseEvent(data);
-    if (!chunk) return { error: { message: 'An event of the stream is not JSON.' } };
-    if (name === 'error' || isErrorBody(chunk)) return chunk;
-    readChunk(this.builder, chunk);
-    return undefined;
   }
 }
 
