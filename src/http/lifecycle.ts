@@ -3,8 +3,8 @@ import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock, Emitter, OpenSpan, Tracer } from '../core/index.ts';
-import { CoreError, onAbort } from '../core/index.ts';
+import type { Clock, Emitter, Listed, OpenSpan, Tracer } from '../core/index.ts';
+import { CoreError, onAbort, SlotList } from '../core/index.ts';
 import type { HttpEvents } from './events.ts';
 
 declare module 'fastify' {
@@ -24,12 +24,16 @@ declare module 'fastify' {
   }
 }
 
+export interface Closable extends Listed {
+  forceClose(reason: CoreError): void;
+}
+
 export class Traffic {
   /** Aborts with SHUTTING_DOWN: nothing may wait any longer. */
   readonly draining: AbortSignal;
   readonly #clock: Clock;
   readonly #drain = new AbortController();
-  readonly #forcedClose = new Set<(reason: CoreError) => void>();
+  readonly #closable = new SlotList<Closable>();
   #inFlight = 0;
   #idle: (() => void)[] = [];
 
@@ -65,15 +69,18 @@ export class Traffic {
     for (const resolve of waiting) resolve();
   }
 
-  /** Calls `run` when requests in flight must end; the returned function unregisters it. */
-  onForcedClose(run: (reason: CoreError) => void): () => void {
-    this.#forcedClose.add(run);
-    return () => this.#forcedClose.delete(run);
+  /** Its `forceClose` is called when requests in flight must end. */
+  register(request: Closable): void {
+    this.#closable.add(request);
+  }
+
+  unregister(request: Closable): void {
+    this.#closable.delete(request);
   }
 
   /** Ends the registered requests now. */
   forceClose(): void {
-    for (const run of this.#forcedClose) run(shuttingDown());
+    for (const request of this.#closable.values()) request.forceClose(shuttingDown());
   }
 
   /** Resolves when no request is in flight, but no later than after `ms`. */
@@ -213,13 +220,14 @@ interface AbortableReply {
  */
 export function clientAbortSignal(
   { raw, request: { deadline } }: AbortableReply,
-  traffic?: Pick<Traffic, 'onForcedClose'>,
+  traffic?: Pick<Traffic, 'register' | 'unregister'>,
 ): AbortSignal {
   const leaving = new AbortController();
   const removeListener = onAbort(deadline ?? undefined, (reason) => leaving.abort(reason));
-  const unregister = traffic?.onForcedClose((reason) => leaving.abort(reason));
+  const closable: Closable = { slot: undefined, forceClose: (reason) => leaving.abort(reason) };
+  traffic?.register(closable);
   const left = () => {
-    unregister?.();
+    traffic?.unregister(closable);
     removeListener();
     if (!raw.writableFinished) leaving.abort(clientDisconnected());
   };

@@ -4,12 +4,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { completionsApi } from '../../api/completions.ts';
-import type { CoreError } from '../../core/index.ts';
+import type { CoreError, Listed } from '../../core/index.ts';
+import { SlotList } from '../../core/index.ts';
 import type { CompletionOptions, CompletionResult } from '../../gateway/index.ts';
 import { completionCaller, credentialIn } from '../access.ts';
 import type { GatewayServerDeps } from '../deps.ts';
 import { createHostCheck, tooSlow } from '../guards.ts';
-import type { Traffic } from '../lifecycle.ts';
+import type { Closable, Traffic } from '../lifecycle.ts';
 import { clientDisconnected, handedOver, trackRequest } from '../lifecycle.ts';
 import type { Recipient, RoutingHeaders } from './completions.ts';
 import { callerName, parseRoutingHeaders, sendCompletion } from './completions.ts';
@@ -99,7 +100,7 @@ class DirectChat {
 }
 
 /** Options of one completion. Most end before anybody needs a signal: it is created when it is read first. */
-class DirectOptions implements CompletionOptions, Recipient {
+class DirectOptions implements CompletionOptions, Recipient, Closable {
   readonly requestId: string;
   readonly caller: string;
   readonly allowFallback: boolean;
@@ -108,6 +109,7 @@ class DirectOptions implements CompletionOptions, Recipient {
   readonly waitMs: number;
   readonly raw: ServerResponse;
   onCanceled: (() => void) | undefined;
+  slot: number | undefined;
   #controller: AbortController | undefined;
   #reason: CoreError | undefined;
 
@@ -125,10 +127,10 @@ class DirectOptions implements CompletionOptions, Recipient {
     this.isDeadlineByCaller = isDeadlineByCaller;
     this.waitMs = waitMs;
     this.raw = raw;
-    const unregister = traffic.onForcedClose((reason) => this.#cancel(reason));
-    raw.once('close', () => {
-      unregister();
-      if (!raw.writableFinished) this.#cancel(clientDisconnected());
+    traffic.register(this);
+    raw.on('close', () => {
+      traffic.unregister(this);
+      if (!raw.writableFinished) this.forceClose(clientDisconnected());
     });
   }
 
@@ -140,7 +142,7 @@ class DirectOptions implements CompletionOptions, Recipient {
     return this.#controller.signal;
   }
 
-  #cancel(reason: CoreError): void {
+  forceClose(reason: CoreError): void {
     this.#reason ??= reason;
     this.#controller?.abort(reason);
     this.onCanceled?.();
@@ -216,13 +218,18 @@ function isSame(raw: readonly string[], { raw: last, lengthIndex }: UsualHeaders
 
 const checkIntervalMs = 1_000;
 
+interface ReceivedBody extends Listed {
+  readonly socket: Socket;
+  /** Monotonic. */
+  readonly begunAt: number;
+}
+
 /** Reads bodies whole. One timer for all of them: a timer each costs more than reading one. */
 class ReceivedBodies {
   readonly #deps: Pick<GatewayServerDeps, 'clock'>;
   readonly #timeoutMs: number;
   readonly #onTooSlow: (socket: Socket) => void;
-  /** When they began, monotonic. */
-  readonly #receiving = new Map<IncomingMessage, number>();
+  readonly #receiving = new SlotList<ReceivedBody>();
   #isChecking = false;
 
   constructor(
@@ -237,15 +244,17 @@ class ReceivedBodies {
 
   receive(request: IncomingMessage, response: ServerResponse, onBody: (body: Buffer) => void): void {
     const chunks: Buffer[] = [];
-    this.#receiving.set(request, this.#deps.clock.monotonic());
+    const { socket } = request;
+    const body: ReceivedBody = { slot: undefined, socket, begunAt: this.#deps.clock.monotonic() };
+    this.#receiving.add(body);
     this.#check();
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      this.#receiving.delete(request);
+      this.#receiving.delete(body);
       const [only] = chunks;
       onBody(chunks.length === 1 && only ? only : Buffer.concat(chunks));
     });
-    response.on('close', () => this.#receiving.delete(request));
+    response.on('close', () => this.#receiving.delete(body));
   }
 
   #check(): void {
@@ -253,7 +262,7 @@ class ReceivedBodies {
     this.#isChecking = true;
     this.#deps.clock.after(checkIntervalMs, () => {
       const begunBefore = this.#deps.clock.monotonic() - this.#timeoutMs;
-      for (const [{ socket }, begunAt] of this.#receiving)
+      for (const { socket, begunAt } of this.#receiving.values())
         if (begunAt <= begunBefore) this.#onTooSlow(socket);
       this.#isChecking = false;
       if (this.#receiving.size > 0) this.#check();

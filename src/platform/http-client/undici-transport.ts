@@ -13,7 +13,7 @@ import type {
   HttpTransport,
   HttpWait,
 } from '../../core/index.ts';
-import { HttpFailure, kindOf, onAbort, systemClock } from '../../core/index.ts';
+import { HttpFailure, kindOf, onAbort, SlotList, systemClock } from '../../core/index.ts';
 import type { BodySource } from './response.ts';
 import { SourcedResponse } from './response.ts';
 
@@ -176,6 +176,7 @@ class Call implements Dispatcher.DispatchHandler, HttpCall {
   #waitMs = 0;
   /** Monotonic. */
   dueAt = Number.POSITIVE_INFINITY;
+  slot: number | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #failure: HttpFailure | undefined;
   isOver = false;
@@ -298,7 +299,7 @@ const sweepMs = 25;
  */
 class TimeoutList {
   readonly #clock: Clock;
-  readonly #calls = new Set<Call>();
+  readonly #calls = new SlotList<Call>();
   #isScheduled = false;
 
   constructor(clock: Clock) {
@@ -323,7 +324,7 @@ class TimeoutList {
     this.#isScheduled = true;
     this.#clock.after(sweepMs, () => {
       const now = this.now();
-      for (const call of this.#calls) if (call.dueAt <= now) call.timeOut();
+      for (const call of this.#calls.values()) if (call.dueAt <= now) call.timeOut();
       this.#isScheduled = false;
       if (this.#calls.size > 0) this.#schedule();
     });
