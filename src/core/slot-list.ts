@@ -1,10 +1,10 @@
-/** An item knows its place in the list; undefined: it is in none. */
+/** An item has its index in the list; undefined: it is in none. */
 export interface Listed {
   slot: number | undefined;
 }
 
 /**
- * A set of short-lived objects in no order, whose places are used again. A Set or Map that grows and shrinks all the
+ * A set of short-lived objects in no order, whose indexes are used again. A Set or Map that grows and shrinks all the
  * time replaces its table every few dozen entries, and the old tables keep what was in them alive until the next full
  * garbage collection: half of all that a request allocates (see docs/internals/benchmarks.md).
  */

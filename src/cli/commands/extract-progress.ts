@@ -100,18 +100,21 @@ export interface ExtractionProgress {
   readonly end: () => void;
 }
 
-/** Without `hasProgress` there will be no bars, and lines above them would never be drawn. */
+/**
+ * Without `hasProgress` there will be no bars, and lines above them would never be drawn. With --json the result is then one
+ * document, so events go to stderr.
+ */
 export function showProgress(session: CliSession, hasProgress = true): ExtractionProgress {
-  if (session.out.isJson) return jsonProgress(session);
+  if (session.out.isJson) return jsonProgress(session, hasProgress ? 'stdout' : 'stderr');
   return session.out.canDraw && hasProgress ? new BarProgress(session) : lineProgress(session);
 }
 
-function jsonProgress({ out, redactor }: CliSession): ExtractionProgress {
+function jsonProgress({ io, redactor }: CliSession, stream: 'stdout' | 'stderr'): ExtractionProgress {
   return {
-    show: ({ name, at, payload }) =>
-      out.jsonLine(
-        redactor.value(snakeCaseKeys({ event: name, at: new Date(at).toISOString(), ...payload })),
-      ),
+    show: ({ name, at, payload }) => {
+      const event = snakeCaseKeys({ event: name, at: new Date(at).toISOString(), ...payload });
+      io[stream].write(`${JSON.stringify(redactor.value(event))}\n`);
+    },
     end: () => undefined,
   };
 }

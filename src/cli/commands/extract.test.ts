@@ -174,6 +174,17 @@ describe('a dry run', () => {
     printEstimate(sessionIn(world), { ...facts, calls: 90, callsThisRun: 50 });
     expect(world.out).toContain('90 calls; --max-calls ends the first run after 50, about 30 s at this');
   });
+
+  it('prints one JSON document on stdout, and what it waits for on stderr', () => {
+    const world = new CliWorld();
+    const session = sessionIn(world, true);
+    const waiting = { reason: 'source-busy', why: 'it is busy', waitMs: 8_000 };
+    showProgress(session, false).show(emitted('extraction:waiting', waiting));
+    const facts = { types: [], isAtLeast: false, minutes: 0.5, probes: 0 };
+    printEstimate(session, { ...facts, calls: 90, callsThisRun: 50 });
+    expect(JSON.parse(world.out)).toMatchObject({ dry_run: true, calls: 90 });
+    expect(JSON.parse(world.err)).toMatchObject({ event: 'extraction:waiting', wait_ms: 8_000 });
+  });
 });
 
 describe('an extraction while it runs', () => {
