@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../test/support/services.ts';
 import { resolveConfig } from '../../config/index.ts';
 import { connect } from './connect.ts';
+import { writeServerFile } from './local-server.ts';
 
 const shuttingDown = JSON.stringify({ error: { code: 'SHUTTING_DOWN', message: 'Stopping.' } });
 
@@ -58,5 +59,19 @@ describe('a call whose connection is lost', () => {
     const { client, calls } = await remoteServer('shutting-down');
     expect(await client.call('POST', '/call', { body: {} })).toEqual({ done: true });
     expect(calls).toEqual(['POST', 'POST']);
+  });
+});
+
+it('says at once that the token is missing which the server has from its environment', async () => {
+  const server = createServer((_request, response) => response.end('{"version":"0","instance":"a"}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const folder = await temporaryFolder();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await writeServerFile(folder, { pid: 1, url, instance: 'a', role: 'serve', version: '0' });
+  const config = resolveConfig({ flags: {}, cwd: folder, env: { HEADWORKS_DATA_DIR: folder } });
+  await expect(connect(config, { purpose: 'test' })).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+    message: expect.stringContaining('Set the same HEADWORKS_ADMIN_TOKEN') as string,
   });
 });

@@ -40,7 +40,7 @@ export async function writeServerFile(folder: string, file: ServerFile): Promise
 
 /**
  * The running server that the data folder names, if it has the identity in `server.json`: the admin token is sent to no
- * other. Fails as the call does.
+ * other. Fails as the call does, and with UNAUTHENTICATED when only the server's own environment has its token.
  */
 export async function localSession(
   { data, server }: Config,
@@ -48,10 +48,15 @@ export async function localSession(
   { signal, key }: { readonly signal?: AbortSignal; readonly key?: string } = {},
 ): Promise<ServerSession | null> {
   const file = await readServerFile(data.folder);
-  const token = file && (await readAdminToken(data.folder, server.adminToken));
-  if (!file || token === null) return null;
-  const session = new ServerSession(file.url, token, transport, key);
-  return (await session.identity(signal)).instance === file.instance ? session : null;
+  if (!file) return null;
+  const token = await readAdminToken(data.folder, server.adminToken);
+  const session = new ServerSession(file.url, token ?? '', transport, key);
+  if ((await session.identity(signal)).instance !== file.instance) return null;
+  if (token !== null) return session;
+  throw new CoreError(
+    'UNAUTHENTICATED',
+    `The server of this data folder (${file.url}, process ${file.pid}) was started with HEADWORKS_ADMIN_TOKEN in its environment. Set the same HEADWORKS_ADMIN_TOKEN for this command.`,
+  );
 }
 
 /** Removes the file unless another server has replaced it. */
