@@ -345,16 +345,20 @@ function joinAssistantMessages(
   moved: ReadonlySet<ToolResultPart>,
 ): readonly Message[] {
   const joined: Message[] = [];
-  let isJoinable = false;
+  /** The parts of the last message, if it is the assistant's. */
+  let joinable: AssistantPart[] | undefined;
   for (const message of messages) {
-    const last = joined.at(-1);
-    if (message.role === 'tool') {
+    if (message.role === 'assistant') {
+      if (joinable) for (const part of message.parts) joinable.push(part);
+      else joined.push({ role: 'assistant', parts: (joinable = [...message.parts]) });
+      continue;
+    }
+    joinable = undefined;
+    if (message.role !== 'tool') joined.push(message);
+    else {
       const parts = message.parts.filter((part) => !moved.has(part));
       if (parts.length > 0) joined.push({ role: 'tool', parts });
-    } else if (isJoinable && message.role === 'assistant' && last?.role === 'assistant')
-      joined[joined.length - 1] = { role: 'assistant', parts: [...last.parts, ...message.parts] };
-    else joined.push(message);
-    isJoinable = message.role === 'assistant';
+    }
   }
   return joined;
 }

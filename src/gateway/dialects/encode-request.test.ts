@@ -1,5 +1,6 @@
 // Requests to providers: what one API allows and another rejects.
 import { describe, expect, it } from 'vitest';
+import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
 import type { EncodeTarget } from './dialect.ts';
 import { dialectOf } from './parse-request.ts';
 
@@ -32,4 +33,19 @@ describe('a request to the Messages API', () => {
     for (const name of Object.keys(sampling)) expect(thinking).not.toHaveProperty(name);
     expect(sent({ ...sampling, reasoning_effort: 'none' })).toMatchObject({ temperature: 0.2 });
   });
+});
+
+describe('a long conversation', () => {
+  it.each(['chat', 'messages', 'gemini'] as const)(
+    'with 45,000 messages of the assistant in a row is encoded for %s without blocking (B1)',
+    async (api) => {
+      const said = Array.from({ length: 45_000 }, () => ({ role: 'assistant', content: 'a' }));
+      const conversation = dialectOf('chat').decodeRequest({
+        messages: [{ role: 'user', content: 'hi' }, ...said],
+      });
+      const encode = () => dialectOf(api).encodeRequest(conversation, target);
+      expect(JSON.stringify(encode())).toContain(api === 'chat' ? 'a'.repeat(45_000) : '{"');
+      expect(await repeatedTaskMs(encode)).toBeLessThan(maxTaskMs);
+    },
+  );
 });
