@@ -463,7 +463,7 @@ export const modelsApi = {
           .optional()
           .describe('Ids of the models; default: every configured model.'),
       })
-      .optional(),
+      .nullish(),
     output: z
       .object({
         probes: z.array(
@@ -490,7 +490,7 @@ export const modelsApi = {
         provider: provider.optional().describe('Only this provider; default: every one that has a key.'),
         dry_run: z.boolean().optional().describe('True reports what would change and changes nothing.'),
       })
-      .optional(),
+      .nullish(),
     output: z
       .object({
         dry_run: z.boolean(),

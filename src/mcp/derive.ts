@@ -261,7 +261,8 @@ function withinBudget(
 }
 
 function shapeOf(schema: z.ZodType): Record<string, z.ZodType> {
-  if (schema instanceof z.ZodOptional) return shapeOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return shapeOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodObject) return schema.shape;
   throw new TypeError('A tool can be derived only from operations whose input and output are objects.');
 }

@@ -258,7 +258,7 @@ describe('discovery', () => {
 });
 
 describe('POST /api/v1/models/discover', () => {
-  const post = (server: RunningServer, body: object = {}) =>
+  const post = (server: RunningServer, body?: object) =>
     callAsAdmin(server, 'POST', '/api/v1/models/discover', body);
 
   it('rejects unknown and unconfigured providers, records changes, and reports lasting failures', async () => {
