@@ -222,7 +222,8 @@ function fit(natural: readonly number[], maxWidth: number | null): readonly numb
   return widths;
 }
 
-function cut(text: string, width: number): string {
+/** At most `width` characters, with "…" at the end of what was longer. */
+export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
 }
 

@@ -354,6 +354,16 @@ describe('headworks requests', () => {
     expect(at.err).toContain('--after 42');
   });
 
+  it('cuts a long requested name instead of making every row as wide', async () => {
+    const requested_model = 'x'.repeat(200);
+    const at = world({ answer: () => ({ requests: [{ ...logged, requested_model }, logged], next: null }) });
+    expect(await at.run('requests', 'list')).toBe(0);
+    expect(at.out).toContain(` ${'x'.repeat(59)}…  groq/llama`);
+    for (const line of at.out.split('\n')) expect(line.length).toBeLessThan(200);
+    expect(await at.run('requests', 'list', '--json')).toBe(0);
+    expect(at.out).toContain(requested_model);
+  });
+
   it('shows one by its number or its x-request-id, without control characters of its content', async () => {
     const at = world();
     expect(await at.run('requests', 'get', '42')).toBe(0);

@@ -6,8 +6,11 @@ import { CoreError } from '../../core/index.ts';
 import { formatUsd } from '../../core/text.ts';
 import type { CliCommand } from '../command.ts';
 import { commandFor } from '../derive.ts';
-import { formatDuration, printable } from '../output.ts';
+import { cut, formatDuration, printable } from '../output.ts';
 import { keyNamed } from './keys.ts';
+
+/** Callers may send anything as a name; without a terminal nothing else limits the width of the list. */
+const maxNameWidth = 60;
 
 export function register(group: CliCommand): void {
   commandFor(group, requestsApi.list, {
@@ -33,7 +36,7 @@ export function register(group: CliCommand): void {
         'at',
         'caller',
         'api',
-        ['requested', ({ requested_model: name }) => name],
+        ['requested', ({ requested_model: name }) => cut(name, maxNameWidth)],
         ['model', ({ model }) => model ?? '–'],
         ['status', ({ status, outcome }) => (status === 'completed' ? status : `${status} (${outcome})`)],
         'attempts',
