@@ -2,6 +2,8 @@
 import type { Span } from '../types.ts';
 import { invalidField } from './dialect.ts';
 
+/** A few fields and files; millions of parts would take a second to search. */
+const maxParts = 1_000;
 /** Headers of a part are a name, a file name and a type. */
 const maxPartHeaderBytes = 8 * 1024;
 
@@ -22,7 +24,8 @@ export function formFields(body: Buffer, contentType: string, name: string): rea
   const spans: Span[] = [];
   let at = body.indexOf(boundary);
   if (at < 0) throw invalidField('body', 'has no parts with the boundary of its content type');
-  for (;;) {
+  for (let parts = 0; ; parts++) {
+    if (parts > maxParts) throw invalidField('body', `has more than ${maxParts.toLocaleString('en')} parts`);
     const start = at + boundary.length;
     const next = body.indexOf(boundary, start);
     if (next < 0) return spans;

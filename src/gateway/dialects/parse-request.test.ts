@@ -269,6 +269,17 @@ describe('a request body of 5 MB', () => {
     expect(await repeatedTaskMs(parse)).toBeLessThan(maxTaskMs);
   });
 
+  it.each([
+    ['parts', '--x'],
+    ['parameters', `--x\r\nContent-Disposition: form-data${';'.repeat(8_000)}\r\n\r\na\r\n`],
+  ])('of 20 MB that is a form with very many %s does not block the main thread (B1)', async (_, part) => {
+    const body = Buffer.from(part.repeat(20_900_000 / part.length));
+    const contentType = 'multipart/form-data; boundary=x';
+    const parse = () =>
+      expect(() => parseRequest('audio/transcriptions', body, { contentType })).toThrow(/1,000 parts/);
+    expect(await repeatedTaskMs(parse)).toBeLessThan(maxTaskMs);
+  });
+
   it('may have 90,000 names, and not 110,000: each takes longer to parse than five numbers', () => {
     const body = (count: number) => Buffer.from(`{"model":"m","input":"a","metadata":${names(count)}}`);
     expect(parseRequest('responses', body(90_000)).model).toBe('m');
