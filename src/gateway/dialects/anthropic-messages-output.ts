@@ -345,8 +345,9 @@ type MessageDelta = Anthropic.RawMessageDeltaEvent;
  */
 export class MessagesEncoder implements StreamEncoder {
   readonly #context: ResponseContext;
-  /** Parts in the order of their blocks; the first one is open. */
-  readonly #parts: HeldPart[] = [];
+  /** By index, which is the order of their blocks; undefined: its block has ended. */
+  readonly #parts: (HeldPart | undefined)[] = [];
+  /** The index of the part whose block is open or begins next. */
   #blocks = 0;
 
   constructor(context: ResponseContext) {
@@ -358,17 +359,17 @@ export class MessagesEncoder implements StreamEncoder {
       case 'start':
         return write({ type: 'message_start', message: emptyMessage(this.#context, event.model) });
       case 'part': {
-        this.#parts.push({ index: event.index, part: event.part, held: [], end: undefined, isOpen: false });
+        this.#parts[event.index] = { part: event.part, held: [], end: undefined, isOpen: false };
         return this.#advance();
       }
       case 'delta': {
-        this.#parts.find(({ index }) => index === event.index)?.held.push(event.text);
-        return this.#advance();
+        this.#parts[event.index]?.held.push(event.text);
+        return event.index === this.#blocks ? this.#advance() : '';
       }
       case 'part-end': {
-        const part = this.#parts.find(({ index }) => index === event.index);
+        const part = this.#parts[event.index];
         if (part) part.end = event.part;
-        return this.#advance();
+        return event.index === this.#blocks ? this.#advance() : '';
       }
       case 'finish':
         return this.#finish(event.completion);
@@ -380,7 +381,9 @@ export class MessagesEncoder implements StreamEncoder {
   /** Writes what the first part allows, then the next ones. */
   #advance(): string {
     let text = '';
-    for (let first = this.#parts[0]; first; first = this.#parts[0]) {
+    for (;;) {
+      const first = this.#parts[this.#blocks];
+      if (!first) return text;
       const kind = first.part.type;
       // It is known at its end only whether thinking is shown.
       if (!first.isOpen && kind === 'reasoning' && first.held.length === 0 && !first.end) return text;
@@ -392,10 +395,9 @@ export class MessagesEncoder implements StreamEncoder {
       for (const chunk of first.held) text += this.#delta(kind, chunk);
       first.held = [];
       if (!first.end) return text;
+      this.#parts[this.#blocks] = undefined;
       text += this.#end(first.end);
-      this.#parts.shift();
     }
-    return text;
   }
 
   #delta(kind: AssistantPart['type'], chunk: string): string {
@@ -446,7 +448,6 @@ export class MessagesEncoder implements StreamEncoder {
 }
 
 interface HeldPart {
-  readonly index: number;
   readonly part: AssistantPart;
   /** Chunks that are not written yet. */
   held: string[];

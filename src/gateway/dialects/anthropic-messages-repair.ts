@@ -39,11 +39,14 @@ export class MessagesRepair implements StreamRepair {
   readonly #isUsageReported: () => boolean;
   #isStarted = false;
   /** What `message_delta` says; blocks that follow it are sent before. */
-  #heldEnd: readonly Repaired[] = [];
+  readonly #heldEnd: Repaired[] = [];
   #hasStopped = false;
   #nextIndex = 0;
   /** By the provider's index: where its deltas go. */
   readonly #blocks = new Map<unknown, Block>();
+  /** Those that are open, in their order; of those that are no calls the last one. */
+  readonly #open = new Set<Block>();
+  #openText: Block | undefined;
   #lastCall: Block | undefined;
 
   constructor(context: ResponseContext, usage: () => Usage, isUsageReported: () => boolean) {
@@ -58,8 +61,7 @@ export class MessagesRepair implements StreamRepair {
     const type = textIn(given['type']) ?? event.name;
     const typed = given['type'] === type ? given : { type, ...given };
     // What has not changed keeps its bytes.
-    const sent = this.#repair(type, typed, (repaired) => (repaired === given ? event.bytes : repaired));
-    return sent;
+    return this.#repair(type, typed, (sent) => (sent === given ? event.bytes : sent));
   }
 
   end(): readonly Repaired[] {
@@ -81,7 +83,7 @@ export class MessagesRepair implements StreamRepair {
         return block?.isOpen ? this.#close(block, toSend(at(event, block))) : [];
       }
       case 'message_delta':
-        this.#heldEnd = [...this.#heldEnd, toSend(this.#withFinalUsage(event))];
+        this.#heldEnd.push(toSend(this.#withFinalUsage(event)));
         return [];
       case 'message_stop':
         return this.#stop(toSend(event));
@@ -149,7 +151,9 @@ export class MessagesRepair implements StreamRepair {
   #add(key: unknown, kind: Kind | undefined): Block {
     const block: Block = { index: this.#nextIndex++, kind, heldStart: undefined, isOpen: true };
     this.#blocks.set(key, block);
+    this.#open.add(block);
     if (kind === 'call') this.#lastCall = block;
+    else this.#openText = block;
     return block;
   }
 
@@ -173,23 +177,28 @@ export class MessagesRepair implements StreamRepair {
 
   /** Before another block begins; calls may overlap. A text of which nothing was sent is left out. */
   #leaveTexts(): readonly Repaired[] {
-    const open = [...this.#blocks.values()].filter(({ isOpen, kind }) => isOpen && kind !== 'call');
-    return open.flatMap((block) => {
-      const isUnsent = block.heldStart !== undefined && block.index === this.#nextIndex - 1;
-      if (!isUnsent) return this.#close(block);
-      block.isOpen = false;
-      this.#nextIndex -= 1;
-      return [];
-    });
+    const block = this.#openText;
+    if (!block) return [];
+    const isUnsent = block.heldStart !== undefined && block.index === this.#nextIndex - 1;
+    if (!isUnsent) return this.#close(block);
+    this.#end(block);
+    this.#nextIndex -= 1;
+    return [];
   }
 
   #close(block: Block, stop?: Repaired): readonly Repaired[] {
-    block.isOpen = false;
+    this.#end(block);
     return [...release(block), stop ?? { type: 'content_block_stop', index: block.index }];
   }
 
+  #end(block: Block): void {
+    block.isOpen = false;
+    this.#open.delete(block);
+    if (this.#openText === block) this.#openText = undefined;
+  }
+
   #closeAll(): readonly Repaired[] {
-    return [...this.#blocks.values()].flatMap((block) => (block.isOpen ? this.#close(block) : []));
+    return [...this.#open].flatMap((block) => this.#close(block));
   }
 
   #stop(stop: Repaired): readonly Repaired[] {

@@ -2,12 +2,12 @@
 // starts, omit ends, send deltas of parts that have not begun and mix kinds in one block; callers must never see that.
 import type {
   AssistantPart,
+  Citation,
   Completion,
   CompletionEvent,
   FinishReason,
   MediaPart,
   Signature,
-  TextPart,
   Usage,
 } from './conversation.ts';
 
@@ -18,7 +18,8 @@ interface OpenPart {
   index: number | undefined;
   part: AssistantPart;
   /** Chunks of its text or arguments. */
-  chunks: string[];
+  readonly chunks: string[];
+  citations?: Citation[];
 }
 
 export class CompletionBuilder {
@@ -65,10 +66,11 @@ export class CompletionBuilder {
   }
 
   /** Fields of the text that is open. */
-  annotate(citations: NonNullable<TextPart['citations']>): void {
+  annotate(citations: readonly Citation[]): void {
     const open = this.#text;
     if (open?.part.type !== 'text') return;
-    open.part = { ...open.part, citations: [...(open.part.citations ?? []), ...citations] };
+    open.citations ??= [];
+    for (const citation of citations) open.citations.push(citation);
   }
 
   endText(): void {
@@ -94,7 +96,7 @@ export class CompletionBuilder {
     let open = this.#calls.get(key);
     const known = open?.part.type === 'tool-call' ? open.part : undefined;
     if (!open || (known && known.id !== '' && id !== '' && known.id !== id && name !== '')) {
-      if (open) this.#endCall(open);
+      if (open) this.#end(open);
       this.endText();
       open = { index: undefined, part: { type: 'tool-call', id: '', name: '', arguments: '' }, chunks: [] };
       this.#parts.push(open);
@@ -128,7 +130,7 @@ export class CompletionBuilder {
     const open = this.#calls.get(key);
     if (!open) return;
     this.#calls.delete(key);
-    this.#endCall(open);
+    this.#end(open);
   }
 
   /** A part that came whole. */
@@ -164,9 +166,13 @@ export class CompletionBuilder {
   /** Ends every part and the completion. `usage` is for providers that reported none. */
   end(usage?: Usage): Completion {
     this.endText();
-    for (const open of this.#calls.values()) this.#endCall(open);
+    for (const open of this.#calls.values()) this.#end(open);
     this.#calls.clear();
-    const parts = this.#parts.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0)).map(({ part }) => part);
+    // A call that never got a name has no index: it cannot be executed, and is dropped with its arguments.
+    const parts = this.#parts
+      .filter(({ index }) => index !== undefined)
+      .toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0))
+      .map(({ part }) => part);
     const reason = this.#finish?.finishReason ?? 'stop';
     const hasCalls = parts.some(({ type }) => type === 'tool-call');
     const reported = this.#usage ?? usage;
@@ -222,21 +228,12 @@ export class CompletionBuilder {
     this.#events.push({ type: 'delta', index: open.index, text });
   }
 
-  #endCall(open: OpenPart): void {
-    // A call that never got a name cannot be executed; it is dropped with its arguments.
-    if (open.index === undefined) {
-      const at = this.#parts.indexOf(open);
-      if (at >= 0) this.#parts.splice(at, 1);
-      return;
-    }
-    this.#end(open);
-  }
-
   #end(open: OpenPart): void {
     if (open.index === undefined) return;
     const text = open.chunks.join('');
-    const { part } = open;
+    const { part, citations } = open;
     if (part.type === 'tool-call') open.part = { ...part, arguments: text };
+    else if (part.type === 'text') open.part = { ...part, text, ...(citations && { citations }) };
     else if ('text' in part) open.part = { ...part, text };
     this.#events.push({ type: 'part-end', index: open.index, part: open.part });
   }

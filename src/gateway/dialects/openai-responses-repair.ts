@@ -47,6 +47,10 @@ export class ResponsesRepair implements StreamRepair {
   /** As the provider began it; undefined before its first event. */
   #response: JsonObject | undefined;
   readonly #items: Item[] = [];
+  readonly #ids = new Set<string>();
+  /** The last item with each of the provider's indices and ids. */
+  readonly #byWireIndex = new Map<unknown, Item>();
+  readonly #byWireId = new Map<unknown, Item>();
   #nextNumber = 0;
   /** An event was inserted or left out: those after it get other numbers. */
   #isRenumbered = false;
@@ -123,8 +127,7 @@ export class ResponsesRepair implements StreamRepair {
     const known = this.#known(event, textIn(item['id'])) ?? implied;
     if (known && (known.wireId === item['id'] || (known.isImplied && !known.isDone))) {
       known.isImplied = false;
-      known.wireId = item['id'];
-      known.wireIndex = event['output_index'];
+      this.#name(known, item['id'], event['output_index']);
       return [];
     }
     const added = this.#begin(textIn(item['type']) ?? '', item, event['output_index']);
@@ -135,13 +138,13 @@ export class ResponsesRepair implements StreamRepair {
   #begin(type: string, given: JsonObject, wireIndex: unknown): Item {
     const index = this.#items.length;
     const givenId = textIn(given['id']);
-    const isNew = givenId !== undefined && this.#items.every((item) => item.id !== givenId);
+    const isNew = givenId !== undefined && !this.#ids.has(givenId);
     const id = isNew ? givenId : `${prefixes[type] ?? 'item'}_${this.#context.id}${index}`;
     const json = given['id'] === id ? given : { ...given, id };
     const item: Item = {
       index,
-      wireIndex,
-      wireId: given['id'],
+      wireIndex: undefined,
+      wireId: undefined,
       isImplied: false,
       id,
       type,
@@ -151,15 +154,26 @@ export class ResponsesRepair implements StreamRepair {
       isDone: false,
     };
     this.#items.push(item);
+    this.#ids.add(id);
+    this.#name(item, given['id'], wireIndex);
     return item;
+  }
+
+  #name(item: Item, wireId: unknown, wireIndex: unknown): void {
+    if (this.#byWireId.get(item.wireId) === item) this.#byWireId.delete(item.wireId);
+    if (this.#byWireIndex.get(item.wireIndex) === item) this.#byWireIndex.delete(item.wireIndex);
+    item.wireId = wireId;
+    item.wireIndex = wireIndex;
+    if (wireId !== undefined) this.#byWireId.set(wireId, item);
+    if (wireIndex !== undefined) this.#byWireIndex.set(wireIndex, item);
   }
 
   /** By its index or its id; events without either belong to the item that began last. */
   #known(event: JsonObject, id = textIn(event['item_id'])): Item | undefined {
     const index = event['output_index'];
-    const byId = id === undefined ? undefined : this.#items.findLast((item) => item.wireId === id);
+    const byId = id === undefined ? undefined : this.#byWireId.get(id);
     if (byId) return byId;
-    if (typeof index === 'number') return this.#items.findLast((item) => item.wireIndex === index);
+    if (typeof index === 'number') return this.#byWireIndex.get(index);
     return id === undefined || event['item_id'] !== undefined ? this.#items.at(-1) : undefined;
   }
 
@@ -259,10 +273,10 @@ export class ResponsesRepair implements StreamRepair {
     const before = this.#items.filter(({ isDone }) => !isDone).flatMap((item) => this.#close(item));
     // What was not streamed: clients read the ends of items.
     const output = objectsIn(given['output']);
-    if (this.#items.every((known) => output.some(({ id }) => id === known.id)))
+    const ids = new Set(output.map(({ id }) => id));
+    if (this.#items.every(({ id }) => ids.has(id)))
       for (const item of output)
-        if (this.#items.every(({ id }) => id !== item['id']))
-          before.push(...this.#done({ type: itemDone, item }));
+        if (!this.#ids.has(item['id'] as string)) before.push(...this.#done({ type: itemDone, item }));
     const known = this.#response ?? {};
     const isSame =
       isComplete(given) && asObject(given['usage']) && given['id'] === known['id'] && this.#hasItems(given);
