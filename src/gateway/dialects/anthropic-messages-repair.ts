@@ -60,8 +60,9 @@ export class MessagesRepair implements StreamRepair {
     if (!given) return [event.bytes];
     const type = textIn(given['type']) ?? event.name;
     const typed = given['type'] === type ? given : { type, ...given };
-    // What has not changed keeps its bytes.
-    return this.#repair(type, typed, (sent) => (sent === given ? event.bytes : sent));
+    // What has not changed keeps its bytes. Clients ignore an event without a name.
+    const isNamed = event.name === type;
+    return this.#repair(type, typed, (sent) => (sent === given && isNamed ? event.bytes : sent));
   }
 
   end(): readonly Repaired[] {

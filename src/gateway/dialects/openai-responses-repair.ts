@@ -70,7 +70,8 @@ export class ResponsesRepair implements StreamRepair {
     const typed = given['type'] === type ? given : { type, ...given };
     const repaired = failures.has(type) ? [typed] : [...this.#start(type), ...this.#repair(type, typed)];
     this.#isRenumbered ||= repaired.length !== 1;
-    return repaired.map((each) => this.#numbered(each, each === given ? event.bytes : undefined));
+    const isNamed = event.name === type;
+    return repaired.map((each) => this.#numbered(each, each === given && isNamed ? event.bytes : undefined));
   }
 
   end(): readonly Repaired[] {

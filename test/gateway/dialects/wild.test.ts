@@ -313,7 +313,7 @@ describe('a stream for a caller of the same API', () => {
   const fetchOf = (stream: string) => async () =>
     new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
 
-  it('is read by the client of Anthropic', async () => {
+  it.each(['with', 'without'])('%s names of events is read by the client of Anthropic', async (given) => {
     const broken = [
       message,
       message,
@@ -325,7 +325,7 @@ describe('a stream for a caller of the same API', () => {
       { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
       { type: 'message_stop' },
     ];
-    const stream = passed('messages', Buffer.from(events(broken, true)), 1_000);
+    const stream = passed('messages', Buffer.from(events(broken, given === 'with')), 1_000);
     const client = new Anthropic({ apiKey: 'k', baseURL: 'http://127.0.0.1', fetch: fetchOf(stream) });
     const read = await client.messages
       .stream({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] })
