@@ -200,7 +200,11 @@ const [quote, comma, colon, backslash, openBracket, openBrace] = Array.from('",:
  */
 export function hasMoreValues(json: string, max: number, nameWeight = 0): boolean {
   // Each value takes a character.
-  if (json.length * (1 + nameWeight) <= max) return false;
+  return json.length * (1 + nameWeight) > max && countValues(json, max, nameWeight) > max;
+}
+
+/** As `hasMoreValues` counts them, up to one that is above `max`. */
+export function countValues(json: string, max: number, nameWeight = 0): number {
   let values = 0;
   for (let at = 0; at < json.length; at++) {
     const sign = json.charCodeAt(at);
@@ -208,9 +212,9 @@ export function hasMoreValues(json: string, max: number, nameWeight = 0): boolea
     else if (sign === comma || sign === openBracket || sign === openBrace) values++;
     else if (sign === colon) values += nameWeight;
     else continue;
-    if (values > max) return true;
+    if (values > max) return values;
   }
-  return false;
+  return values;
 }
 
 /** As many characters are scanned here before each native search: it takes longer to begin than to find a quote nearby. */

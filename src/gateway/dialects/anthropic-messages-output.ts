@@ -1,6 +1,5 @@
 // Responses of Anthropic's Messages: decoding and encoding, whole and streamed.
 import type Anthropic from '@anthropic-ai/sdk';
-import { parseJson } from '../../core/index.ts';
 import { CompletionBuilder } from './completion-builder.ts';
 import type {
   AssistantPart,
@@ -17,7 +16,7 @@ import type { ResponseContext, StreamDecoder, StreamEncoder } from './dialect.ts
 import { isErrorBody, parseEvent, tokenCount } from './dialect.ts';
 import type { JsonObject } from './json.ts';
 import type { SseEvent } from './wire.ts';
-import { asObject, dataUrl, objectsIn, textIn, withoutUndefined } from './json.ts';
+import { asObject, dataUrl, objectsIn, parseObject, textIn, withoutUndefined } from './json.ts';
 
 /* ---- responses of providers ---- */
 
@@ -319,10 +318,7 @@ function encodeBlock(part: AssistantPart): Anthropic.ContentBlock {
 const isRedacted = ({ text, signature }: ReasoningPart): boolean =>
   signature?.isRedacted === true || (text === '' && signature !== undefined && signature.api !== 'messages');
 
-function inputOf(given: string): unknown {
-  const input = parseJson(given === '' ? '{}' : given);
-  return asObject(input) ?? { input: given };
-}
+const inputOf = (given: string): unknown => parseObject(given === '' ? '{}' : given) ?? { input: given };
 
 /** The API has no images in responses. */
 const markdownOf = ({ source }: MediaPart): string =>

@@ -1,6 +1,5 @@
 // Anthropic's Messages: requests from callers and to providers.
 import { createHash } from 'node:crypto';
-import { parseJson } from '../../core/index.ts';
 import {
   decodeResponse,
   encodeResponse,
@@ -31,7 +30,7 @@ import {
 import type { Dialect, EncodeTarget } from './dialect.ts';
 import { invalidField } from './dialect.ts';
 import type { JsonObject } from './json.ts';
-import { asObject, booleanIn, numberIn, objectsIn, textIn, withoutUndefined } from './json.ts';
+import { asObject, booleanIn, numberIn, objectsIn, parseObject, textIn, withoutUndefined } from './json.ts';
 
 export const anthropicMessages: Dialect = {
   path: () => '/messages',
@@ -370,12 +369,11 @@ function encodeAssistant(parts: readonly AssistantPart[]): JsonObject[] {
 
 function encodeCall(part: ToolCallPart): JsonObject {
   const { id, name, arguments: given, cacheControl } = asFunctionCall(part);
-  const input = parseJson(given === '' ? '{}' : given);
   return {
     type: 'tool_use',
     id: encodeId(id),
     name,
-    input: asObject(input) ?? { input: given },
+    input: parseObject(given === '' ? '{}' : given) ?? { input: given },
     ...(cacheControl && { cache_control: cacheControl }),
   };
 }
@@ -394,7 +392,7 @@ function encodeResult({ callId, content, isError, cacheControl }: ToolResultPart
 function encodeId(id: string): string {
   if (/^[\w-]{1,64}$/.test(id)) return id;
   const hash = createHash('sha256').update(id).digest('hex').slice(0, 12);
-  return `${id.replace(/[^\w-]/g, '_').slice(0, 40)}_${hash}`;
+  return `${id.slice(0, 40).replace(/[^\w-]/g, '_')}_${hash}`;
 }
 
 function encodeTool(tool: Tool): JsonObject {

@@ -1,8 +1,7 @@
 // The form that every dialect is translated through: a request as a conversation, a response as a completion, a stream as
 // events that build a completion. A request to a provider of its own dialect is not translated: its bytes pass through.
-import { parseJson } from '../../core/index.ts';
 import type { JsonObject } from './json.ts';
-import { asObject, textIn } from './json.ts';
+import { hasTooMuchJson, isObjectText, parseObject, textIn } from './json.ts';
 
 /* ---- content ---- */
 
@@ -283,9 +282,34 @@ export function asFunctionCall(call: ToolCallPart): ToolCallPart {
 /** The input of a custom tool from the call of the function that stands for it. */
 export function asCustomCall(call: ToolCallPart): ToolCallPart {
   if (call.isCustom === true) return call;
-  const input = asObject(parseJson(call.arguments))?.['input'];
+  const input = parseObject(call.arguments)?.['input'];
   return { ...call, isCustom: true, arguments: typeof input === 'string' ? input : call.arguments };
 }
+
+/** With what is too much to be translated: APIs other than OpenAI's have arguments and results of tools as objects. */
+export function withJsonLimit(conversation: Conversation): Conversation {
+  const { messages, nativeFeatures } = conversation;
+  const texts = messages.flatMap(({ parts }) => (parts as readonly AnyPart[]).flatMap(jsonIn));
+  return hasTooMuchJson(texts)
+    ? {
+        ...conversation,
+        nativeFeatures: [...nativeFeatures, 'arguments and results of tools that are so large'],
+      }
+    : conversation;
+}
+
+type AnyPart = AssistantPart | ToolResultPart;
+
+function jsonIn(part: AnyPart): readonly string[] {
+  if (part.type === 'tool-call') return [part.arguments];
+  if (part.type !== 'tool-result') return [];
+  // As for Gemini; other text is not parsed.
+  const text = textOfResult(part);
+  return isObjectText(text) ? [text] : [];
+}
+
+export const textOfResult = ({ content }: ToolResultPart): string =>
+  content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 
 /* ---- order of tool results ---- */
 

@@ -4,9 +4,9 @@ import { CoreError, hasMoreValues, parseJson } from '../../core/index.ts';
 import type { Span } from '../types.ts';
 import type { CompletionBuilder } from './completion-builder.ts';
 import type { Completion, CompletionEvent, Conversation, Usage } from './conversation.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonLimits, JsonObject } from './json.ts';
 import type { SseEvent } from './wire.ts';
-import { asObject } from './json.ts';
+import { asObject, hasTooMuchJson, usualLimits } from './json.ts';
 import { scanMembers, textOf } from './wire.ts';
 
 /** What a request to a provider is encoded for. */
@@ -110,10 +110,7 @@ export interface ParsedBody {
   readonly modelSpans: readonly Span[];
 }
 
-/** Embeddings of token ids have up to 300,000, a chat response with log probabilities nearly as many. */
-const maxValues = 500_000;
-/** For 100,000 members: with their names they take about as long to parse. */
-const nameWeight = 4;
+const { values: maxValues, nameWeight } = usualLimits;
 
 /** Parses a request body. Values are counted and nesting is checked before `JSON.parse`, which would block or overflow. */
 export function parseBody(body: Uint8Array): ParsedBody {
@@ -164,11 +161,10 @@ export function invalidField(field: string, problem: string, cause?: unknown): C
 export function checkBody(
   body: Uint8Array,
   check: (response: JsonObject) => ResponseCheck,
-  /** Vectors may have millions of values. */
-  maxJsonValues = maxValues,
+  limits: JsonLimits = usualLimits,
 ): ResponseCheck {
   const text = textOf(body);
-  if (hasMoreValues(text, maxJsonValues)) return invalidResponse;
+  if (hasMoreValues(text, limits.values, limits.nameWeight)) return invalidResponse;
   const json = parseJson(text);
   // Gemini wraps its errors into an array.
   const response = asObject(Array.isArray(json) ? json[0] : json);
@@ -179,7 +175,7 @@ export function checkBody(
 
 /** The object in an event of a stream; undefined for anything else, and for one that would take too long to parse. */
 export function parseEvent(data: string): JsonObject | undefined {
-  if (hasMoreValues(data, maxValues)) return undefined;
+  if (hasMoreValues(data, maxValues, nameWeight)) return undefined;
   const json = parseJson(data);
   // Gemini wraps its errors into an array.
   return asObject(Array.isArray(json) ? json[0] : json);
@@ -192,6 +188,9 @@ export function checkCompletion(completion: Completion | undefined): ResponseChe
   if (parts.length === 0 && finishReason === 'content-filter')
     return { state: 'invalid', failureClass: 'content-refused' };
   if (parts.length === 0 && finishReason !== 'length') return invalidResponse;
+  // Other APIs have arguments as JSON, not as text.
+  if (hasTooMuchJson(parts.flatMap((part) => (part.type === 'tool-call' ? part.arguments : []))))
+    return invalidResponse;
   return { state: 'valid', usage, characters: charactersIn(completion), completion };
 }
 

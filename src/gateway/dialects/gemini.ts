@@ -1,5 +1,5 @@
 // Google's Gemini: requests to providers and their responses. Callers do not use it.
-import { CoreError, parseJson } from '../../core/index.ts';
+import { CoreError } from '../../core/index.ts';
 import { CompletionBuilder } from './completion-builder.ts';
 import type {
   AssistantPart,
@@ -14,12 +14,12 @@ import type {
   ToolResultPart,
   Usage,
 } from './conversation.ts';
-import { asFunctionCall, asFunctionTool, inCallOrder } from './conversation.ts';
+import { asFunctionCall, asFunctionTool, inCallOrder, textOfResult } from './conversation.ts';
 import type { Dialect, EncodeTarget, StreamDecoder } from './dialect.ts';
 import { isErrorBody, parseEvent, tokenCount } from './dialect.ts';
 import type { JsonObject } from './json.ts';
 import type { SseEvent } from './wire.ts';
-import { asObject, objectsIn, textIn, withoutUndefined } from './json.ts';
+import { asObject, objectsIn, parseObject, textIn, withoutUndefined } from './json.ts';
 
 const notForCallers = (): never => {
   throw new CoreError('INTERNAL', 'The Gemini API is one of providers, not of callers.');
@@ -131,7 +131,7 @@ function encodeParts(message: Message, names: Map<string, string>): JsonObject[]
     names.set(id, name);
     const thoughtSignature = signatureOf(signature) ?? (isFirstCall ? unsigned : undefined);
     isFirstCall = false;
-    const args = asObject(parseJson(given === '' ? '{}' : given)) ?? { input: given };
+    const args = parseObject(given === '' ? '{}' : given) ?? { input: given };
     return [withoutUndefined({ functionCall: { name, args }, thoughtSignature })];
   });
 }
@@ -151,13 +151,11 @@ function encodePart(part: TextPart | MediaPart): JsonObject {
 }
 
 /** Results name the function, not the call. */
-function encodeResult(
-  { callId, content, isError }: ToolResultPart,
-  names: ReadonlyMap<string, string>,
-): JsonObject[] {
-  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+function encodeResult(result: ToolResultPart, names: ReadonlyMap<string, string>): JsonObject[] {
+  const { callId, content, isError } = result;
+  const text = textOfResult(result);
   const media = content.filter((part) => part.type !== 'text');
-  const json = asObject(parseJson(text));
+  const json = parseObject(text);
   return [
     {
       functionResponse: {

@@ -1,4 +1,5 @@
 // JSON values of unknown shape: what callers and providers send.
+import { countValues, parseJson } from '../../core/index.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -7,6 +8,33 @@ export function asObject(value: unknown): JsonObject | undefined {
     ? (value as JsonObject)
     : undefined;
 }
+
+/** How much JSON is parsed on the main thread: at most this many values, of which a name counts this much more. */
+export interface JsonLimits {
+  readonly values: number;
+  readonly nameWeight: number;
+}
+
+/**
+ * Embeddings of token ids have up to 300,000. Members of objects take about as long to parse as five numbers, because of
+ * their names.
+ */
+export const usualLimits: JsonLimits = { values: 500_000, nameWeight: 4 };
+
+/** Whether it would take too long to parse all of these texts. */
+export function hasTooMuchJson(texts: readonly string[]): boolean {
+  const { values, nameWeight } = usualLimits;
+  let left = values;
+  // Each value takes a character.
+  if (texts.reduce((sum, { length }) => sum + length, 0) * (1 + nameWeight) <= values) return false;
+  return texts.some((text) => (left -= countValues(text, left, nameWeight)) < 0);
+}
+
+export const isObjectText = (text: string): boolean => /^\s*\{/.test(text);
+
+/** The object that a text contains as JSON; undefined for anything else, and for one that would take too long to parse. */
+export const parseObject = (text: string): JsonObject | undefined =>
+  isObjectText(text) && !hasTooMuchJson([text]) ? asObject(parseJson(text)) : undefined;
 
 /** The objects of a list; empty for anything else. */
 export function objectsIn(value: unknown): readonly JsonObject[] {

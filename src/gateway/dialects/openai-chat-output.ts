@@ -24,7 +24,6 @@ import {
 import type { JsonObject } from './json.ts';
 import type { SseEvent } from './wire.ts';
 import { asObject, numberIn, objectsIn, textIn, withoutUndefined } from './json.ts';
-import { textOf } from './wire.ts';
 
 /* ---- responses of providers ---- */
 
@@ -364,10 +363,9 @@ interface Choice {
   readonly delta?: unknown;
 }
 
-/** One chunk with the whole content and [DONE]; `body` is a valid response. Streaming clients read only deltas. */
-export function responseToSse(body: Uint8Array): Uint8Array {
-  const response = JSON.parse(textOf(body)) as { readonly choices: readonly Choice[] };
-  const choices = response.choices.map(({ message, delta, ...rest }) => ({
+/** One chunk with the whole content of a valid response, and [DONE]. Streaming clients read only deltas. */
+export function responseToSse(response: JsonObject): Uint8Array {
+  const choices = (response['choices'] as readonly Choice[]).map(({ message, delta, ...rest }) => ({
     ...rest,
     delta: delta ?? deltaOf(message ?? {}),
   }));

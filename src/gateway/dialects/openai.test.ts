@@ -15,7 +15,7 @@ async function streamed(message: object) {
   const openai = new OpenAI({
     apiKey: 'sk-1',
     fetch: async () =>
-      new Response(Buffer.from(responseToSse(Buffer.from(JSON.stringify(answer)))), {
+      new Response(Buffer.from(responseToSse(answer)), {
         headers: { 'content-type': 'text/event-stream' },
       }),
   });

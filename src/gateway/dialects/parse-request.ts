@@ -4,6 +4,7 @@ import type { ChatApi, CompletionRequest, DecodedRequest, PassThroughEndpoint } 
 import { passThroughEndpoints } from '../types.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import type { Conversation } from './conversation.ts';
+import { withJsonLimit } from './conversation.ts';
 import type { Dialect, ParsedBody } from './dialect.ts';
 import { charactersPerToken, invalidField, modelOf, parseBody } from './dialect.ts';
 import { dimensionsOf, vectorCountOf } from './embeddings.ts';
@@ -138,7 +139,7 @@ function parseChat(body: Uint8Array, { json, length, model, modelSpans }: Parsed
     decode: decodedOnce(() => {
       // Parsed again: keeping the JSON of every request would cost more than it saves.
       const again = parseBody(body).json;
-      return { json: again, conversation: openAiChat.decodeRequest(again) };
+      return { json: again, conversation: withJsonLimit(openAiChat.decodeRequest(again)) };
     }),
   };
 }
@@ -150,7 +151,7 @@ function parseDecoded(
   { json, length, model, modelSpans }: ParsedBody,
   headers: CompletionRequest['headers'],
 ): CompletionRequest {
-  const conversation = dialectOf(api).decodeRequest(json);
+  const conversation = withJsonLimit(dialectOf(api).decodeRequest(json));
   const media = conversation.messages.flatMap(({ parts }) => parts.flatMap(mediaOf));
   const inlined = media.reduce((sum, { source }) => sum + ('data' in source ? source.data.length : 0), 0);
   const estimatedPromptTokens =

@@ -8,6 +8,7 @@ import { charactersIn, charactersPerToken, checkBody, checkCompletion } from '..
 import { checkEmbeddings } from '../dialects/embeddings.ts';
 import { spliceFormModel } from '../dialects/form-data.ts';
 import { checkChatResponse, responseToSse } from '../dialects/openai-chat-output.ts';
+import type { JsonLimits, JsonObject } from '../dialects/json.ts';
 import { dialectOf, targetApi } from '../dialects/parse-request.ts';
 import { spliceModel } from '../dialects/wire.ts';
 import type { ChatApi, CompletionRequest, Model } from '../types.ts';
@@ -67,7 +68,7 @@ function rawExchange(request: CompletionRequest, model: Model): Exchange {
       const check = checkBody(
         body,
         (json) => (isEmbeddings ? checkEmbeddings(json, request) : unread),
-        maxVectorValues,
+        vectorLimits,
       );
       return check.state === 'valid' ? { ...check, body } : check;
     },
@@ -75,8 +76,10 @@ function rawExchange(request: CompletionRequest, model: Model): Exchange {
   };
 }
 
-/** Vectors may have millions of values. */
-const maxVectorValues = 10_000_000;
+/** More numbers than fit into a response at their usual length, and few names. */
+const vectorLimits: JsonLimits = { values: 4_000_000, nameWeight: 10 };
+/** Log probabilities of thousands of tokens; the names are the same for each. */
+const chatLimits: JsonLimits = { values: 1_000_000, nameWeight: 4 };
 const unread = { state: 'valid', usage: undefined, characters: 0 } as const;
 
 /** By far the most frequent: responses are checked without decoding them. */
@@ -86,10 +89,11 @@ function chatExchange(request: CompletionRequest, model: Model): Exchange {
     headers: request.headers,
     body: spliceModel(request, model.upstreamModel),
     readResponse: (body) => {
-      const check = checkBody(body, checkChatResponse);
+      let json: JsonObject = {};
+      const check = checkBody(body, (response) => checkChatResponse((json = response)), chatLimits);
       if (check.state !== 'valid') return check;
       const { usage, characters } = check;
-      return { state: 'valid', usage, characters, body: request.isStream ? responseToSse(body) : body };
+      return { state: 'valid', usage, characters, body: request.isStream ? responseToSse(json) : body };
     },
     createReader: () => new StreamReader(request.choiceCount),
   };
