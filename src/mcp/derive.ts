@@ -114,6 +114,9 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
   };
 }
 
+/** A message names at most this many. */
+const maxProblems = 20;
+
 function checked(name: string, schema: z.ZodObject, given: unknown): Record<string, unknown> {
   const { data, error } = schema.safeParse(given ?? {}, { error: zodErrorMessage });
   if (data) return data;
@@ -123,10 +126,12 @@ function checked(name: string, schema: z.ZodObject, given: unknown): Record<stri
       return issue.keys.map((key) => `${[...path, key].join('.')}: ${issue.message}`);
     return [`${path.join('.') || 'the arguments'}: ${issue.message}`];
   });
+  const shown = problems.slice(0, maxProblems);
+  if (problems.length > maxProblems) shown.push(`and ${problems.length - maxProblems} more`);
   const known = Object.keys(schema.shape).join(', ') || 'none';
   throw new CoreError(
     'INPUT_INVALID',
-    `Nothing was done: the arguments of "${name}" are invalid. ${problems.join('; ')}. Its arguments: ${known}.`,
+    `Nothing was done: the arguments of "${name}" are invalid. ${shown.join('; ')}. Its arguments: ${known}.`,
   );
 }
 

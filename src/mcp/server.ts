@@ -17,7 +17,7 @@ import {
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { Readable, Writable } from 'node:stream';
 import type { Log } from '../core/index.ts';
-import { abortable, HeadworksError, kindOf, onAbort } from '../core/index.ts';
+import { abortable, CoreError, HeadworksError, kindOf, onAbort } from '../core/index.ts';
 import type { CallerContext, CallerKind, Tool } from './derive.ts';
 import { textIsData } from './derive.ts';
 import { errorText, unexpectedError } from './errors.ts';
@@ -152,13 +152,35 @@ export interface McpHttpResponse {
   readonly body: string;
 }
 
+/** Messages have a few; the SDK and the schemas take up to 5 µs for each. */
+const maxMembers = 20_000;
+
+function hasTooManyMembers(body: unknown): boolean {
+  let members = 0;
+  const open: unknown[] = [body];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const inner = Object.values(value);
+    if (!Array.isArray(value) && (members += inner.length) > maxMembers) return true;
+    for (const each of inner) open.push(each);
+  }
+  return false;
+}
+
 /**
- * The response to one message or batch. Stateless: any server may handle the next message. Fails when the signal aborts.
+ * The response to one message or batch. Stateless: any server may handle the next message. Fails with INPUT_INVALID for
+ * more members of objects than any message has, and when the signal aborts.
  */
 export async function handleHttp(
   deps: McpDeps,
   { headers, body, signal }: McpHttpRequest,
 ): Promise<McpHttpResponse> {
+  if (hasTooManyMembers(body))
+    throw new CoreError(
+      'INPUT_INVALID',
+      `The message has more than ${maxMembers.toLocaleString('en')} members of objects. Send large data as text.`,
+    );
   const mcp = createMcpServer(deps);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await mcp.connect(transport);

@@ -9,6 +9,7 @@ import type { ApiTransport } from '../../src/api/client.ts';
 import { allTools, handleHttp } from '../../src/mcp/server.ts';
 import type { TestDeps } from '../support/http-dependencies.ts';
 import { adminToken, asAdmin, organizationKey, createTestDeps } from '../support/http-dependencies.ts';
+import { maxTaskMs, repeatedTaskMs } from '../support/longest-task.ts';
 
 const protocolHeaders = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
 
@@ -61,6 +62,21 @@ describe('POST /mcp', () => {
     ['1999-01-01', '2025-11-25'],
   ])('agrees on a version with a client of %s', async (requested, agreed) => {
     expect((await post(initialize(requested))).json()).toMatchObject({ result: { protocolVersion: agreed } });
+  });
+
+  it.each([
+    ['metadata', (names: object) => message('tools/list', { _meta: names })],
+    ['arguments', (names: object) => message('tools/call', { name: 'search', arguments: names })],
+  ])('rejects %s of very many names without blocking (B1)', async (_, messageWith) => {
+    const names = (count: number) =>
+      messageWith(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1])));
+    const payload = JSON.stringify(names(90_000));
+    const headers = { ...protocolHeaders, ...asAdmin };
+    const send = () => server.inject({ method: 'POST', url: '/mcp', headers, payload });
+    expect((await send()).json()).toMatchObject({ error: { code: 'INPUT_INVALID' } });
+    expect(await repeatedTaskMs(send)).toBeLessThan(maxTaskMs);
+    // An error does not repeat all of them.
+    expect((await post(names(15_000))).body.length).toBeLessThan(50_000);
   });
 
   it('accepts notifications and batches', async () => {
