@@ -1,7 +1,7 @@
 // Keeps responses of the Responses API, so that a request can continue one by its id, on any model. Providers keep none:
 // after a fallback to another one they would be missing there.
 import type { Clock, Emitter } from '../../core/index.ts';
-import { CoreError, kindOf, withTimeout } from '../../core/index.ts';
+import { CoreError, kindOf, nextTurn, withTimeout } from '../../core/index.ts';
 import { parseBody } from '../dialects/dialect.ts';
 import { inputItems } from '../dialects/openai-responses.ts';
 import type { JsonObject } from '../dialects/json.ts';
@@ -34,7 +34,28 @@ export interface RequestOrigin extends Omit<ExpandedRequest, 'body'> {
 /** Longer conversations take too long to parse, and no model has room for them. */
 const maxCharacters = 20_000_000;
 const tooLong =
-  'The conversation that previous_response_id continues is longer than 20,000,000 characters. Begin a new one.';
+  'The stored responses that the request continues or refers to are longer than 20,000,000 characters. Begin a new conversation.';
+
+function checkLength(texts: readonly string[]): void {
+  if (texts.reduce((sum, { length }) => sum + length, 0) > maxCharacters)
+    throw new CoreError('INPUT_INVALID', tooLong, { details: { field: 'previous_response_id' } });
+}
+
+/** Each stored text takes less than 100 ms to parse, all of them far longer. */
+const charactersPerTurn = 1_000_000;
+
+/** Parses JSON, with a turn of the event loop between large texts. */
+function parseInTurns(): (text: string) => Promise<unknown> {
+  let characters = 0;
+  return async (text) => {
+    if (characters > 0 && characters + text.length > charactersPerTurn) {
+      await nextTurn();
+      characters = 0;
+    }
+    characters += text.length;
+    return JSON.parse(text);
+  };
+}
 
 /** A response is sent without being stored after this time. */
 const storeTimeoutMs = 2_000;
@@ -51,8 +72,8 @@ export class StoredResponses {
    * GATEWAY_RESPONSE_NOT_FOUND, INPUT_INVALID or STATE_UNAVAILABLE.
    */
   async expand(body: Uint8Array, caller: string): Promise<ExpandedRequest> {
-    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    const mayRefer = text.includes('previous_response_id') || text.includes('item_reference');
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const mayRefer = bytes.includes('previous_response_id') || bytes.includes('item_reference');
     if (!mayRefer) return { body, input: null, previousId: null };
     const { json } = parseBody(body);
     const previousId = textIn(json['previous_response_id']) ?? null;
@@ -61,8 +82,11 @@ export class StoredResponses {
     if (previousId === null && resolved === items) return { body, input: null, previousId };
     const earlier = previousId === null ? [] : await this.#itemsUpTo(previousId, caller);
     const { previous_response_id: _previous, ...rest } = json;
-    const expanded = { ...rest, input: [...earlier, ...resolved] };
-    return { body: Buffer.from(JSON.stringify(expanded)), input: JSON.stringify(resolved), previousId };
+    const input = JSON.stringify(resolved);
+    const text = JSON.stringify({ ...rest, input: [...earlier, ...resolved] });
+    // It is parsed again.
+    if (text.length > charactersPerTurn) await nextTurn();
+    return { body: Buffer.from(text), input, previousId };
   }
 
   /** The completion, stored before its last byte is sent. Without `store: false`; a failure to store is an event. */
@@ -107,13 +131,14 @@ export class StoredResponses {
     if (chain.length === 0) throw notFound(id);
     const missing = chain[0]?.previousId ?? null;
     if (missing !== null) throw notFound(missing);
-    const characters = chain.reduce((sum, { input, response }) => sum + input.length + response.length, 0);
-    if (characters > maxCharacters)
-      throw new CoreError('INPUT_INVALID', tooLong, { details: { field: 'previous_response_id' } });
-    return chain.flatMap(({ input, response }) => [
-      ...(JSON.parse(input) as readonly JsonObject[]),
-      ...outputOf(JSON.parse(response) as JsonObject),
-    ]);
+    checkLength(chain.flatMap(({ input, response }) => [input, response]));
+    const parse = parseInTurns();
+    const items: JsonObject[] = [];
+    for (const { input, response } of chain) {
+      for (const item of (await parse(input)) as readonly JsonObject[]) items.push(item);
+      for (const item of outputOf((await parse(response)) as JsonObject)) items.push(item);
+    }
+    return items;
   }
 
   /** The items with references replaced; the same list when there are none. */
@@ -124,11 +149,11 @@ export class StoredResponses {
     );
     if (ids.length === 0) return items;
     const stored = await withStoreTimeout(clock, store.withItems(ids.filter(isPlainId), caller));
-    const byId = new Map(
-      stored.flatMap(({ response }) =>
-        outputOf(JSON.parse(response) as JsonObject).map((item) => [item['id'], item] as const),
-      ),
-    );
+    checkLength(stored.map(({ response }) => response));
+    const parse = parseInTurns();
+    const byId = new Map<unknown, JsonObject>();
+    for (const { response } of stored)
+      for (const item of outputOf((await parse(response)) as JsonObject)) byId.set(item['id'], item);
     return items.map((item) => {
       if (item['type'] !== 'item_reference') return item;
       const found = byId.get(item['id']);
