@@ -45,7 +45,7 @@ import { createProviderClient } from './providers/provider-client.ts';
 import { ProviderQuotas } from './quotas/provider-quotas.ts';
 import { RedisQuotaCounter } from './quotas/quota-counter.ts';
 import { TieredCounter } from './quotas/tiered-counter.ts';
-import { unknownInSettings } from './routing/model-names.ts';
+import { likelyModels, unknownInSettings } from './routing/model-names.ts';
 import type { OnResult } from './routing/router.ts';
 import { Router } from './routing/router.ts';
 import { routingPolicy } from './routing/routed-request.ts';
@@ -53,6 +53,7 @@ import { traceAttempts, traceRequests } from './routing/trace-requests.ts';
 import { FailureBackoff } from './state/availability.ts';
 import { createKeyService, retentionRules } from './state/gateway-keys.ts';
 import { GatewayState } from './state/gateway-state.ts';
+import type { AttemptLog } from './state/attempt-log.ts';
 import { KeyLimiter } from './state/key-limits.ts';
 import { ContentLog, RequestLog } from './state/request-log.ts';
 import { StoredResponses } from './state/stored-responses.ts';
@@ -130,13 +131,22 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
   closing.defer(() => state.close());
   const counter = new TieredCounter({ clock, events, shared: stores.quotas });
   const quotas = new ProviderQuotas(clock, counter);
-  const limiter = new KeyLimiter({ clock, keys: state.keys, usage: state.usage, counter });
   const policy = routingPolicy(options);
+  const limiter = new KeyLimiter({
+    clock,
+    keys: state.keys,
+    usage: state.usage,
+    counter,
+    pricesFor: ({ model }) =>
+      likelyModels(model, state.models.list(), policy).flatMap((each) =>
+        each.price && each.isActive && keys.keysOf(each).length > 0 ? each.price : [],
+      ),
+  });
   const backoff = new FailureBackoff(clock, policy.rateLimitPausesMs);
   const router = new Router({
     clock,
     events,
-    admit: (caller) => limiter.admit(caller),
+    admit: (request, given) => limiter.admit(request, given),
     models: () => state.models.list(),
     keys,
     cooldowns: state.cooldowns,
@@ -144,7 +154,7 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     backoff,
     quotas,
     provider: createProviderClient({ ...deps, transport, maxResponseBytes: options.maxResponseBytes }),
-    attempts: state.attempts,
+    attempts: releasing(state.attempts, limiter),
     onKeyRejected: (model, cause) => void ledger?.record(keyRejected(model, cause, keys.keySourceOf(model))),
     trace: isTraced ? traceAttempts(tracer) : undefined,
     policy,
@@ -279,6 +289,24 @@ async function open(deps: GatewayDeps, closing: AsyncDisposableStack) {
     retentionRules: (days: Parameters<typeof retentionRules>[1]) => retentionRules(stores, days),
     /** Writes what is buffered. Nothing may be called afterwards. */
     close: () => closing.disposeAsync(),
+  };
+}
+
+/** Ends the reservation of a request when its end is recorded: then its usage is counted. */
+function releasing(
+  attempts: AttemptLog,
+  limiter: KeyLimiter,
+): Pick<AttemptLog, 'record' | 'recordFailedRequest'> {
+  return {
+    record: (given) => {
+      const attempt = attempts.record(given);
+      if (given.endsRequest) limiter.release(given.requestId);
+      return attempt;
+    },
+    recordFailedRequest: (request) => {
+      attempts.recordFailedRequest(request);
+      limiter.release(request.requestId);
+    },
   };
 }
 

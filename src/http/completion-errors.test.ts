@@ -119,6 +119,25 @@ describe('a gateway error', () => {
   });
 });
 
+it('an error for requests in flight that may use the rest of a limit can be retried', () => {
+  const limited = (details: object) =>
+    openAiErrorOf(
+      new GatewayError('GATEWAY_KEY_LIMIT_REACHED', 'x', { retryAfterMs: 1_000, details: { ...details } }),
+      'r',
+    );
+  const inFlight = limited({ limit: 'tokens_per_day', value: 9, used: 1, reserved: 8 });
+  expect(inFlight).toMatchObject({
+    status: 429,
+    headers: { 'retry-after': '1' },
+    body: { error: { code: 'rate_limit_exceeded', limit: { name: 'tokens_per_day', reserved: 8 } } },
+  });
+  expect(inFlight.headers).not.toHaveProperty('x-should-retry');
+  expect(limited({ limit: 'tokens_per_day', value: 9, used: 9 })).toMatchObject({
+    headers: { 'x-should-retry': 'false' },
+    body: { error: { code: 'insufficient_quota' } },
+  });
+});
+
 describe('any other error', () => {
   it.each([
     [new CoreError('UNAUTHENTICATED', 'x'), 401, 'authentication_error', 'invalid_api_key'],

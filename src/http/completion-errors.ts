@@ -51,14 +51,17 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorRe
   const { code, message, retry_after_seconds, details } = mapped.body.error;
   const gatewayError = thrown instanceof GatewayError ? thrown : undefined;
   const status = gatewayError?.status ?? mapped.status;
-  const isMinuteLimit = gatewayError?.details['limit'] === 'requests_per_minute';
+  // Of a minute, or because of requests in flight.
+  const isShortLimit =
+    gatewayError?.details['limit'] === 'requests_per_minute' ||
+    gatewayError?.details['reserved'] !== undefined;
   return {
     status,
     isUnexpected: mapped.isUnexpected,
     headers: {
       ...(mapped.retryAfterHeader === undefined ? {} : { 'retry-after': mapped.retryAfterHeader }),
       // Clients would retry at once, but every model has used its attempts, or the key its day.
-      ...(gatewayError && status !== 400 && !isOutOfTime(gatewayError) && !isMinuteLimit
+      ...(gatewayError && status !== 400 && !isOutOfTime(gatewayError) && !isShortLimit
         ? { 'x-should-retry': 'false' }
         : {}),
     },
@@ -67,7 +70,7 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorRe
         message,
         type: typeOf(status),
         param: parameterOf(thrown),
-        code: isMinuteLimit
+        code: isShortLimit
           ? 'rate_limit_exceeded'
           : (openAiCodes[code as GatewayErrorCode] ?? rejectionCode(gatewayError) ?? code.toLowerCase()),
         headworks_code: code,

@@ -531,6 +531,40 @@ describe('models and keys', () => {
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
+  it('admit of a burst what a limit of tokens may allow, and nothing stays reserved', async () => {
+    const at = await gatewayWorld({ providers: three });
+    const created = await at.call('POST', '/api/v1/keys', { name: 'burst', tokens_per_day: 300 });
+    const { id, key } = (await created.json()) as { id: string; key: string };
+    const as = (body: object = {}) => at.chat(body, { authorization: `Bearer ${key}` });
+    // Without usage: invalid, rejected by every model, and canceled.
+    for (const model of ['alpha-1', 'beta-1', 'gamma-1'])
+      at.simulator.script(model, [{ fault: '400', times: 5 }]);
+    for (let index = 0; index < 5; index++) {
+      expect((await as({ model: 'unknown' })).status).toBe(404);
+      expect((await as()).status).toBe(400);
+    }
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const response = await as({ stream: true });
+        await response.text();
+        return { status: response.status, retryAfter: response.headers.get('retry-after') };
+      }),
+    );
+    const admitted = statuses.filter(({ status }) => status === 200);
+    // Each reserves a tenth of the limit for its completion, and its prompt.
+    expect(admitted.length).toBeGreaterThan(3);
+    expect(admitted.length).toBeLessThan(15);
+    expect(statuses).toContainEqual({ status: 429, retryAfter: '1' });
+    // One more token: with anything still reserved, the next request would be rejected.
+    const { keys } = (await (await at.call('GET', '/api/v1/keys')).json()) as {
+      keys: { id: string; tokens_today: number }[];
+    };
+    const used = keys.find((each) => each.id === id)?.tokens_today ?? 0;
+    await at.call('PATCH', `/api/v1/keys/${id}`, { tokens_per_day: used + 1 });
+    expect((await as()).status).toBe(200);
+    expect((await as()).status).toBe(429);
+  });
+
   it('are probed within their limits with separate results', async () => {
     const at = await gatewayWorld({ providers: three });
     at.simulator.script('beta-1', [{ fault: '401' }]);

@@ -4,6 +4,7 @@ import { VirtualClock } from '../support/core/virtual-clock.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentEmitter } from '../../src/core/telemetry.ts';
 import { systemClock } from '../../src/core/system.ts';
+import { parseRequest } from '../../src/gateway/dialects/parse-request.ts';
 import { ProviderQuotas } from '../../src/gateway/quotas/provider-quotas.ts';
 import { TieredCounter } from '../../src/gateway/quotas/tiered-counter.ts';
 import type { QuotaCounter } from '../../src/gateway/quotas/quota-counter.ts';
@@ -124,6 +125,7 @@ describe('a quota counter in Redis', () => {
   });
 
   it('counts the requests per minute of a gateway key over all servers', async () => {
+    const smallRequest = parseRequest('embeddings', Buffer.from('{"input":"a"}'));
     const shared = new RedisQuotaCounter(redis);
     const { hash: _hash, ...key } = exampleKey(1, { id: uniqueName('key'), requestsPerMinute: 5 });
     const burst = () => {
@@ -132,8 +134,10 @@ describe('a quota counter in Redis', () => {
         keys: { byId: () => key },
         usage: { usedToday: () => ({ tokens: 0, usd: 0 }) },
         counter: new TieredCounter({ clock: systemClock, events: silentEmitter, shared }),
+        pricesFor: () => [],
       });
-      return Array.from({ length: 5 }, async () => limiter.admit(`key:${key.id}`));
+      const admit = async () => limiter.admit(smallRequest, { caller: `key:${key.id}`, requestId: 'r1' });
+      return Array.from({ length: 5 }, admit);
     };
     const results = await Promise.allSettled([burst(), burst(), burst()].flat());
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);

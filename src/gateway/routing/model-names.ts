@@ -85,6 +85,17 @@ function findModels(name: string, models: readonly Model[]): readonly Model[] {
   return exact ? [exact] : models.filter((model) => identityOf(model) === modelIdentity(name));
 }
 
+/** The models that a request names; all where it names none that exists. Never throws. */
+export function likelyModels(
+  written: string,
+  models: readonly Model[],
+  { aliases }: Pick<NameSettings, 'aliases'>,
+): readonly Model[] {
+  const names = written.split(',', maxNames).flatMap((name) => aliases.get(name.trim()) ?? [name.trim()]);
+  const named = names.flatMap((name) => findModels(name, models));
+  return named.length > 0 ? named : models;
+}
+
 /** The names in a request's `model` that refer to no model. */
 export function unknownNames(
   written: string,

@@ -46,8 +46,8 @@ import type { Call, SettleDeps } from './settle-call.ts';
 import { countFailure, recordFailedRequest, settleFailure, settleSuccess } from './settle-call.ts';
 
 export interface RouterDeps extends SettleDeps {
-  /** Fails when this caller may send no request now (GATEWAY_KEY_LIMIT_REACHED). Default: all may. */
-  readonly admit?: (caller: string) => void | Promise<void>;
+  /** Fails when the caller may not send this request now (GATEWAY_KEY_LIMIT_REACHED). Default: all may. */
+  readonly admit?: (request: CompletionRequest, options: CompletionOptions) => void | Promise<void>;
   readonly keys: KeyLookup;
   readonly cooldowns: Pick<Cooldowns, 'of' | 'extend' | 'trials'>;
   readonly scores: ScoreLookup;
@@ -113,7 +113,7 @@ export class Router {
     canSend: boolean,
   ): (() => void) | undefined {
     try {
-      const admitted = this.#deps.admit?.(options.caller);
+      const admitted = this.#deps.admit?.(request, options);
       if (admitted) {
         onResult(this.#completeAdmitted(request, options, admitted));
         return undefined;

@@ -6,7 +6,7 @@ import { silentEmitter } from '../../core/index.ts';
 import type { QuotaCounter } from '../quotas/quota-counter.ts';
 import { MemoryQuotaCounter } from '../quotas/quota-counter.ts';
 import { TieredCounter } from '../quotas/tiered-counter.ts';
-import type { KeyLimits } from '../types.ts';
+import type { CompletionRequest, KeyLimits } from '../types.ts';
 import { KeyLimiter } from './key-limits.ts';
 
 function limiter(limits: Partial<KeyLimits>, shared?: QuotaCounter, clock = new VirtualClock(moment(0))) {
@@ -17,17 +17,47 @@ function limiter(limits: Partial<KeyLimits>, shared?: QuotaCounter, clock = new 
     keys: { byId: (id) => (id === key.id ? key : undefined) },
     usage: { usedToday: () => used },
     counter: new TieredCounter({ clock, events: silentEmitter, shared }),
+    pricesFor: () => [
+      { inputPerMillion: 100, outputPerMillion: 1_000 },
+      { inputPerMillion: 1, outputPerMillion: 1 },
+    ],
   });
   const caller = `key:${key.id}`;
-  const admit = async () => made.admit(caller);
-  return { clock, used, made, caller, admit };
+  let requests = 0;
+  const started: string[] = [];
+  /** A request in flight until `end`. */
+  const begin = async (request = small) => {
+    const requestId = `r${requests++}`;
+    try {
+      await made.admit(request, { caller, requestId });
+      started.push(requestId);
+    } catch (error) {
+      // The end of a rejected request is recorded, too.
+      made.release(requestId);
+      throw error;
+    }
+  };
+  const end = () => made.release(started.shift() ?? '');
+  /** A request that has ended. */
+  const admit = async () => {
+    await begin();
+    end();
+  };
+  return { clock, used, made, caller, begin, end, admit };
 }
+
+const small = {
+  model: 'auto',
+  operation: 'chat',
+  estimatedPromptTokens: 10,
+  estimatedTokens: 30,
+} as CompletionRequest;
 
 describe('KeyLimiter', () => {
   it('admits other callers, unknown keys and keys without limits at once', () => {
     const { made, caller } = limiter({});
     for (const each of ['admin', 'org:org_1', 'key:unknown', caller])
-      expect(made.admit(each)).toBeUndefined();
+      expect(made.admit(small, { caller: each, requestId: 'r1' })).toBeUndefined();
   });
 
   it('rejects a key that has used its tokens of the day until midnight UTC', async () => {
@@ -49,6 +79,54 @@ describe('KeyLimiter', () => {
     await admit();
     used.usd = 0.5;
     await expect(admit()).rejects.toMatchObject({ details: { limit: 'usd_per_day', value: 0.5, used: 0.5 } });
+  });
+
+  it('rejects requests for which those in flight may leave no tokens, until they have ended', async () => {
+    const { begin, end, used } = limiter({ tokensPerDay: 100 });
+    used.tokens = 50;
+    // Each may use its prompt of 10 tokens and at most a tenth of the limit for its completion.
+    for (const _ of [1, 2, 3]) await begin();
+    await expect(begin()).rejects.toMatchObject({
+      code: 'GATEWAY_KEY_LIMIT_REACHED',
+      message:
+        'The requests in flight of the key "key 1" may use the rest of its 100 tokens per day; send this one again when they have ended.',
+      isRetryable: true,
+      retryAfterMs: 1_000,
+      details: { limit: 'tokens_per_day', value: 100, used: 50, reserved: 60 },
+    });
+    end();
+    await begin();
+    await expect(begin()).rejects.toThrow();
+  });
+
+  it('rejects requests for which those in flight may leave no US dollars', async () => {
+    const { begin, end } = limiter({ usdPerDay: 0.01 });
+    // The dearest price: 0.001 for the prompt, and for the completion no more than a tenth of the limit.
+    for (const _ of [1, 2, 3, 4, 5]) await begin();
+    await expect(begin()).rejects.toMatchObject({ details: { limit: 'usd_per_day', used: 0 } });
+    end();
+    await begin();
+  });
+
+  it('admits a request that is larger than what is left if no other is in flight', async () => {
+    const { begin, end, used } = limiter({ tokensPerDay: 100, usdPerDay: 1 });
+    used.tokens = 99;
+    await begin({ ...small, estimatedPromptTokens: 1_000, estimatedTokens: 2_000 });
+    await expect(begin()).rejects.toThrow();
+    end();
+    await begin();
+  });
+
+  it('forgets at midnight what requests of the day before may use', async () => {
+    const { begin, end, clock } = limiter({ tokensPerDay: 10 });
+    await begin();
+    await expect(begin()).rejects.toThrow();
+    await clock.advance(12 * 3_600_000);
+    await begin();
+    end();
+    await expect(begin()).rejects.toThrow();
+    end();
+    await begin();
   });
 
   it('admits no more requests in any 60 seconds than the limit, and says when the next one is possible', async () => {

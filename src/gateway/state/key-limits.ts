@@ -4,15 +4,31 @@ import { toSnakeCase } from '../../core/index.ts';
 import { GatewayError } from '../errors.ts';
 import type { QuotaWindow } from '../quotas/quota-counter.ts';
 import type { TieredCounter } from '../quotas/tiered-counter.ts';
-import type { GatewayKey, KeyLimits } from '../types.ts';
-import type { GatewayKeys, UsageTracker } from './gateway-keys.ts';
+import type { CompletionOptions, CompletionRequest, GatewayKey, KeyLimits, Price } from '../types.ts';
+import type { GatewayKeys, UsedToday, UsageTracker } from './gateway-keys.ts';
 
 export interface KeyLimiterDeps {
   readonly clock: Clock;
   readonly keys: Pick<GatewayKeys, 'byId'>;
   readonly usage: Pick<UsageTracker, 'usedToday'>;
   readonly counter: Pick<TieredCounter, 'count'>;
+  /** Of the models that may serve the request, as far as they are known. */
+  readonly pricesFor: (request: LimitedRequest) => readonly Price[];
 }
+
+/** What the limiter reads of a request. */
+type LimitedRequest = Pick<
+  CompletionRequest,
+  'model' | 'operation' | 'estimatedTokens' | 'estimatedPromptTokens'
+>;
+
+/**
+ * The share of a limit per day that is reserved at most for the completion of one request. Many callers send the largest
+ * possible `max_tokens` and use a hundredth of it.
+ */
+const completionShare = 0.1;
+/** When to retry a request for which others in flight left nothing. */
+const inFlightRetryMs = 1_000;
 
 const dayMs = 86_400_000;
 
@@ -29,30 +45,81 @@ const one = [1];
 
 export class KeyLimiter {
   readonly #deps: KeyLimiterDeps;
+  /** What requests in flight may use, by request id, and the sums by caller. */
+  readonly #reservations = new Map<string, Reservation>();
+  readonly #inFlight = new Map<string, InFlight>();
 
   constructor(deps: KeyLimiterDeps) {
     this.#deps = deps;
   }
 
   /**
-   * Counts the request of this caller, or fails with GATEWAY_KEY_LIMIT_REACHED. Callers that are no keys have no limits.
-   * Waits only where requests are counted by all processes together.
+   * Counts the request, or fails with GATEWAY_KEY_LIMIT_REACHED. Callers that are no keys have no limits. What it may use
+   * of a limit per day is reserved until `release`. Waits only where requests are counted by all processes together.
    */
-  admit(caller: string): void | Promise<void> {
+  admit(
+    request: LimitedRequest,
+    { caller, requestId }: Pick<CompletionOptions, 'caller' | 'requestId'>,
+  ): void | Promise<void> {
     const key = caller.startsWith('key:') ? this.#deps.keys.byId(caller.slice(4)) : undefined;
     if (!key) return undefined;
-    if (key.tokensPerDay !== null || key.usdPerDay !== null) this.#checkDay(key, caller);
+    if (key.tokensPerDay !== null || key.usdPerDay !== null) this.#reserve(key, caller, requestId, request);
     return key.requestsPerMinute === null ? undefined : this.#countMinute(key, key.requestsPerMinute);
   }
 
-  #checkDay(key: GatewayKey, caller: string): void {
-    const { clock, usage } = this.#deps;
-    const { tokens, usd } = usage.usedToday(caller);
-    const resetMs = dayMs - (clock.now() % dayMs);
-    if (key.tokensPerDay !== null && tokens >= key.tokensPerDay)
-      throw this.#limitReached(key, 'tokensPerDay', key.tokensPerDay, tokens, resetMs);
-    if (key.usdPerDay !== null && usd >= key.usdPerDay)
-      throw this.#limitReached(key, 'usdPerDay', key.usdPerDay, usd, resetMs);
+  /** The request has ended: what it used is known. Changes nothing for one without a reservation. */
+  release(requestId: string): void {
+    const reservation = this.#reservations.get(requestId);
+    if (!reservation) return;
+    this.#reservations.delete(requestId);
+    const { caller, inFlight, tokens, usd } = reservation;
+    inFlight.requests -= 1;
+    inFlight.tokens -= tokens;
+    inFlight.usd -= usd;
+    // Sums of dollars do not return to exactly 0.
+    if (inFlight.requests === 0 && this.#inFlight.get(caller) === inFlight) this.#inFlight.delete(caller);
+  }
+
+  #reserve(key: GatewayKey, caller: string, requestId: string, request: LimitedRequest): void {
+    const { usage, pricesFor } = this.#deps;
+    const used = usage.usedToday(caller);
+    const inFlight = this.#inFlightOf(caller);
+    this.#check(key, 'tokensPerDay', key.tokensPerDay, used.tokens, inFlight.tokens);
+    this.#check(key, 'usdPerDay', key.usdPerDay, used.usd, inFlight.usd);
+    // Counting tokens costs none, and its end is not recorded.
+    if (request.operation === 'messages/count_tokens') return;
+    const tokens = key.tokensPerDay === null ? 0 : tokensOf(request, key.tokensPerDay);
+    const usd = key.usdPerDay === null ? 0 : costOf(request, key.usdPerDay, pricesFor(request));
+    this.#reservations.set(requestId, { caller, inFlight, tokens, usd });
+    inFlight.requests += 1;
+    inFlight.tokens += tokens;
+    inFlight.usd += usd;
+    this.#inFlight.set(caller, inFlight);
+  }
+
+  /** Usage counts for the day on which a request starts, and so does what it may use. */
+  #inFlightOf(caller: string): InFlight {
+    const day = Math.floor(this.#deps.clock.now() / dayMs);
+    const known = this.#inFlight.get(caller);
+    return known?.day === day ? known : { day, requests: 0, tokens: 0, usd: 0 };
+  }
+
+  /** A request that is larger than what is left is admitted if no other one is in flight. */
+  #check(
+    key: GatewayKey,
+    limit: 'tokensPerDay' | 'usdPerDay',
+    value: number | null,
+    used: number,
+    reserved: number,
+  ): void {
+    if (value === null || used + reserved < value) return;
+    const resetMs = dayMs - (this.#deps.clock.now() % dayMs);
+    if (used >= value) throw this.#limitReached(key, limit, value, used, resetMs);
+    throw new GatewayError('GATEWAY_KEY_LIMIT_REACHED', inFlightMessage(key.name, limit, value), {
+      isRetryable: true,
+      retryAfterMs: inFlightRetryMs,
+      details: { limit: toSnakeCase(limit), value, used, reserved },
+    });
   }
 
   #countMinute(key: GatewayKey, limit: number): void | Promise<void> {
@@ -79,6 +146,42 @@ export class KeyLimiter {
     });
   }
 }
+
+interface InFlight {
+  readonly day: number;
+  requests: number;
+  tokens: number;
+  usd: number;
+}
+
+interface Reservation extends UsedToday {
+  readonly caller: string;
+  readonly inFlight: InFlight;
+}
+
+/** The whole prompt, and of the completion no more than its share. */
+const tokensOf = (
+  { estimatedPromptTokens: prompt, estimatedTokens }: LimitedRequest,
+  limit: number,
+): number => prompt + Math.min(estimatedTokens - prompt, limit * completionShare);
+
+/** The same at the highest price. */
+function costOf(
+  { estimatedPromptTokens: prompt, estimatedTokens }: LimitedRequest,
+  limit: number,
+  prices: readonly Price[],
+): number {
+  let ofPrompt = 0;
+  let ofCompletion = 0;
+  for (const { inputPerMillion, outputPerMillion } of prices) {
+    ofPrompt = Math.max(ofPrompt, (prompt * inputPerMillion) / 1_000_000);
+    ofCompletion = Math.max(ofCompletion, ((estimatedTokens - prompt) * outputPerMillion) / 1_000_000);
+  }
+  return ofPrompt + Math.min(ofCompletion, limit * completionShare);
+}
+
+const inFlightMessage = (key: string, limit: 'tokensPerDay' | 'usdPerDay', value: number): string =>
+  `The requests in flight of the key "${key}" may use the rest of its ${value} ${limit === 'usdPerDay' ? 'US dollars' : 'tokens'} per day; send this one again when they have ended.`;
 
 const messageOf: Readonly<Record<keyof KeyLimits, (key: string, value: number, resetMs: number) => string>> =
   {
