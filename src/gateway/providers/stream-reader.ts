@@ -98,6 +98,16 @@ export class StreamReader {
 
   /** Whole events, as the bytes they came in or translated; an incomplete event is held back. */
   push(chunk: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#push(chunk);
+    } catch {
+      // So deeply nested that it cannot be written again.
+      this.failure = { failureClass: 'invalid-response' };
+      return undefined;
+    }
+  }
+
+  #push(chunk: Uint8Array): Uint8Array | undefined {
     if (this.failure || this.isDone) return undefined;
     const startsWithEvent = this.#splitter.pendingBytes === 0;
     const events = this.#splitter.push(chunk);
