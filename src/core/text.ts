@@ -190,8 +190,9 @@ const at = (row: readonly number[], column: number): number => row[column] ?? Nu
 /** Ten thousand mentions of a document have about 60,000. */
 export const maxJsonValues = 100_000;
 
-const [quote, comma, colon, backslash, openBracket, openBrace] = Array.from('",:\\[{', (sign) =>
-  sign.charCodeAt(0),
+const [quote, comma, colon, backslash, openBracket, openBrace, closeBracket, closeBrace] = Array.from(
+  '",:\\[{]}',
+  (sign) => sign.charCodeAt(0),
 );
 
 /**
@@ -215,6 +216,19 @@ export function countValues(json: string, max: number, nameWeight = 0): number {
     if (values > max) return values;
   }
   return values;
+}
+
+/** Whether objects and arrays are nested deeper than `max`. Strings are skipped; it need not be valid. */
+export function isNestedDeeper(json: string, max: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const sign = json.charCodeAt(at);
+    if (sign === quote) at = endOfString(json, at);
+    else if (sign === openBracket || sign === openBrace) {
+      if (++depth > max) return true;
+    } else if (sign === closeBracket || sign === closeBrace) depth--;
+  }
+  return false;
 }
 
 /** As many characters are scanned here before each native search: it takes longer to begin than to find a quote nearby. */

@@ -1,5 +1,5 @@
 // JSON values of unknown shape: what callers and providers send.
-import { countValues, parseJson } from '../../core/index.ts';
+import { countValues, isNestedDeeper, parseJson } from '../../core/index.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -30,11 +30,19 @@ export function hasTooMuchJson(texts: readonly string[]): boolean {
   return texts.some((text) => (left -= countValues(text, left, nameWeight)) < 0);
 }
 
+/** Writing JSON needs the stack, which has room for 4,400 levels. */
+const maxWrittenNesting = 1_000;
+
+/** Whether it is nested too deeply to be written again. */
+const isTooDeep = (text: string): boolean =>
+  // Each level takes two characters.
+  text.length > 2 * maxWrittenNesting && isNestedDeeper(text, maxWrittenNesting);
+
 export const isObjectText = (text: string): boolean => /^\s*\{/.test(text);
 
-/** The object that a text contains as JSON; undefined for anything else, and for one that would take too long to parse. */
+/** The object that a text contains as JSON; undefined for anything else, and for one that is too large or too deep. */
 export const parseObject = (text: string): JsonObject | undefined =>
-  isObjectText(text) && !hasTooMuchJson([text]) ? asObject(parseJson(text)) : undefined;
+  isObjectText(text) && !hasTooMuchJson([text]) && !isTooDeep(text) ? asObject(parseJson(text)) : undefined;
 
 /** The objects of a list; empty for anything else. */
 export function objectsIn(value: unknown): readonly JsonObject[] {

@@ -62,6 +62,15 @@ describe('a request with', () => {
     expect(await repeatedTaskMs(send)).toBeLessThan(maxTaskMs);
   });
 
+  it('arguments that are nested deeply is translated with them as text', () => {
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    for (const api of ['messages', 'gemini'] as const) {
+      const body = Buffer.from(json({ model: 'm', ...called(deep, deep) }));
+      const sent = exchangeFor(parseRequest('chat', body), modelWith(api), context).body;
+      expect(Buffer.from(sent).includes('{"input":"{\\"a\\":[[[[')).toBe(true);
+    }
+  });
+
   it('arguments and results of usual size is translated, a larger one not', () => {
     const nativeFeatures = (more: object) =>
       parseRequest('chat', Buffer.from(json(more))).decode().conversation.nativeFeatures;
@@ -122,6 +131,23 @@ describe('a response with', () => {
     const read = exchange('embeddings', 'chat').readResponse(Buffer.from(vectors), 'application/json');
     expect(read.state).toBe('valid');
   });
+});
+
+const deepList = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
+it('a response that is nested deeply is invalid where it must be written again', () => {
+  const answer = (more: string) => `{"choices":[{"message":{"content":"a"${more}},"finish_reason":"stop"}]}`;
+  const calls = Buffer.from(answer(`,"tool_calls":${deepList}`));
+  const invalid = { state: 'invalid', failureClass: 'invalid-response' };
+  expect(exchange('chat', 'chat').readResponse(calls, 'application/json')).toEqual(invalid);
+  const unknown = Buffer.from(answer(`,"unknown":${deepList}`));
+  expect(exchange('chat', 'chat').readResponse(unknown, 'application/json').state).toBe('valid');
+  const stream = exchange('chat', 'chat', { stream: true });
+  expect(stream.readResponse(unknown, 'application/json')).toEqual(invalid);
+  const reader = stream.createReader();
+  reader.push(Buffer.from('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'));
+  reader.push(Buffer.from(`data: {"choices":[{"delta":{"tool_calls":${deepList}}}]}\n\n`));
+  expect(reader.failure).toEqual({ failureClass: 'invalid-response' });
 });
 
 describe('a stream with', () => {

@@ -82,19 +82,29 @@ const vectorLimits: JsonLimits = { values: 4_000_000, nameWeight: 10 };
 const chatLimits: JsonLimits = { values: 1_000_000, nameWeight: 4 };
 const unread = { state: 'valid', usage: undefined, characters: 0 } as const;
 
+/** A response can be nested so deeply that it cannot be written again: the stack overflows. */
+function orInvalid(read: () => ReadResponse): ReadResponse {
+  try {
+    return read();
+  } catch {
+    return { state: 'invalid', failureClass: 'invalid-response' };
+  }
+}
+
 /** By far the most frequent: responses are checked without decoding them. */
 function chatExchange(request: CompletionRequest, model: Model): Exchange {
   return {
     path: dialectOf('chat').path(model.upstreamModel, request.isStream),
     headers: request.headers,
     body: spliceModel(request, model.upstreamModel),
-    readResponse: (body) => {
-      let json: JsonObject = {};
-      const check = checkBody(body, (response) => checkChatResponse((json = response)), chatLimits);
-      if (check.state !== 'valid') return check;
-      const { usage, characters } = check;
-      return { state: 'valid', usage, characters, body: request.isStream ? responseToSse(json) : body };
-    },
+    readResponse: (body) =>
+      orInvalid(() => {
+        let json: JsonObject = {};
+        const check = checkBody(body, (response) => checkChatResponse((json = response)), chatLimits);
+        if (check.state !== 'valid') return check;
+        const { usage, characters } = check;
+        return { state: 'valid', usage, characters, body: request.isStream ? responseToSse(json) : body };
+      }),
     createReader: () => new StreamReader(request.choiceCount),
   };
 }
@@ -112,16 +122,17 @@ function decodedExchange(
     path: dialect.path(model.upstreamModel, request.isStream),
     headers: { ...dialect.headers, ...request.headers },
     body: ownBody(request, dialect, model),
-    readResponse: (body) => {
-      const check = checkBody(body, (json) => checkCompletion(dialect.decodeResponse(json)));
-      if (check.state !== 'valid') return check;
-      const { usage, characters, completion } = check;
-      const answer =
-        request.isStream && completion
-          ? encodeStream(dialect, completion, responseContext(request, context), estimateUsage)
-          : body;
-      return { state: 'valid', usage, characters, body: answer };
-    },
+    readResponse: (body) =>
+      orInvalid(() => {
+        const check = checkBody(body, (json) => checkCompletion(dialect.decodeResponse(json)));
+        if (check.state !== 'valid') return check;
+        const { usage, characters, completion } = check;
+        const answer =
+          request.isStream && completion
+            ? encodeStream(dialect, completion, responseContext(request, context), estimateUsage)
+            : body;
+        return { state: 'valid', usage, characters, body: answer };
+      }),
     createReader: () => {
       const decoder = dialect.createDecoder();
       const { builder } = decoder;
@@ -158,19 +169,20 @@ function translatedExchange(
     path: upstream.path(model.upstreamModel, request.isStream),
     headers: upstream.headers ?? {},
     body: Buffer.from(JSON.stringify(upstream.encodeRequest(conversation, targetOf(model)))),
-    readResponse: (body) => {
-      const check = checkBody(body, (json) => checkCompletion(upstream.decodeResponse(json)));
-      if (check.state !== 'valid') return check;
-      const { usage, characters, completion } = check;
-      if (!completion) return { state: 'valid', usage, characters, body };
-      if (request.isStream) {
-        const events = encodeStream(caller, completion, context, estimateUsage);
-        return { state: 'valid', usage, characters, body: events };
-      }
-      const reported = { ...completion, usage: usage ?? estimateUsage(characters) };
-      const json = caller.encodeResponse(reported, context);
-      return { state: 'valid', usage, characters, body: Buffer.from(JSON.stringify(json)) };
-    },
+    readResponse: (body) =>
+      orInvalid(() => {
+        const check = checkBody(body, (json) => checkCompletion(upstream.decodeResponse(json)));
+        if (check.state !== 'valid') return check;
+        const { usage, characters, completion } = check;
+        if (!completion) return { state: 'valid', usage, characters, body };
+        if (request.isStream) {
+          const events = encodeStream(caller, completion, context, estimateUsage);
+          return { state: 'valid', usage, characters, body: events };
+        }
+        const reported = { ...completion, usage: usage ?? estimateUsage(characters) };
+        const json = caller.encodeResponse(reported, context);
+        return { state: 'valid', usage, characters, body: Buffer.from(JSON.stringify(json)) };
+      }),
     createReader: () =>
       new StreamReader(1, {
         decoder: upstream.createDecoder(),
