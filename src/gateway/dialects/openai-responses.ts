@@ -44,6 +44,8 @@ function decodeRequest(json: JsonObject): Conversation {
   const native = nativeFields(json);
   const instructions = textIn(json['instructions']) ?? '';
   const items = inputItems(json['input']);
+  if (items.length === 0 && instructions === '' && native.length === 0)
+    throw invalidField('input', 'must be text or a list with at least one item');
   const text = asObject(json['text']);
   const reasoning = asObject(json['reasoning']);
   const tools = [

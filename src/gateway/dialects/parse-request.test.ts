@@ -239,6 +239,24 @@ describe('the body sent to a provider', () => {
 const escaped = (text: string): string =>
   `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
 
+describe('a Responses request', () => {
+  const parse = (body: object) => parseRequest('responses', Buffer.from(JSON.stringify(body)));
+
+  it.each([{}, { input: [] }, { input: null, instructions: '' }])(
+    'without any input is rejected: %j',
+    (body) => {
+      expect(() => parse(body)).toThrow('The field "input" of the request must be text or a list');
+    },
+  );
+
+  it.each([{ input: 'a' }, { instructions: 'a' }, { prompt: { id: 'p' } }, { conversation: 'c' }])(
+    'with input of any kind is accepted: %j',
+    (body) => {
+      expect(parse(body).operation).toBe('chat');
+    },
+  );
+});
+
 describe('a request body of 5 MB', () => {
   const names = (count: number) => `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join()}}`;
 
