@@ -39,9 +39,9 @@ describe('a long conversation', () => {
   it.each(['chat', 'messages', 'gemini'] as const)(
     'with 45,000 messages of the assistant in a row is encoded for %s without blocking (B1)',
     async (api) => {
-      const said = Array.from({ length: 45_000 }, () => ({ role: 'assistant', content: 'a' }));
+      const answered = Array.from({ length: 45_000 }, () => ({ role: 'assistant', content: 'a' }));
       const conversation = dialectOf('chat').decodeRequest({
-        messages: [{ role: 'user', content: 'hi' }, ...said],
+        messages: [{ role: 'user', content: 'hi' }, ...answered],
       });
       const encode = () => dialectOf(api).encodeRequest(conversation, target);
       expect(JSON.stringify(encode())).toContain(api === 'chat' ? 'a'.repeat(45_000) : '{"');

@@ -117,7 +117,7 @@ describe('KeyLimiter', () => {
     await begin();
   });
 
-  it('forgets at midnight what requests of the day before may use', async () => {
+  it('drops at midnight what requests of the day before may use', async () => {
     const { begin, end, clock } = limiter({ tokensPerDay: 10 });
     await begin();
     await expect(begin()).rejects.toThrow();
