@@ -109,7 +109,12 @@ function world(options: CliWorldOptions = {}): CliWorld {
       if (path === '/api/v1/usage') return { usage: [], totals: [] };
       if (path === '/api/v1/gateway/requests') return { requests: [logged], next: '42' };
       if (path.startsWith('/api/v1/gateway/requests/'))
-        return { ...logged, attempts: [], content: { request: 'a\nb\u001b[31m', response: null } };
+        return {
+          ...logged,
+          duration_ms: 1_200.000_000_03,
+          attempts: [],
+          content: { request: 'a\nb\u001b[31m', response: null },
+        };
       return method === 'GET' ? [model] : { ...model, available_at: null };
     },
     ...options,
@@ -369,6 +374,7 @@ describe('headworks requests', () => {
     expect(await at.run('requests', 'get', '42')).toBe(0);
     expect(at.calls).toMatchObject([{ path: '/api/v1/gateway/requests/42' }]);
     expect(at.out).toContain('a\nb [31m\n');
+    expect(at.out).toMatch(/duration ms +1200\n/);
     expect(await at.run('requests', 'get', 'r-1')).toBe(0);
     expect(at.calls.slice(1)).toMatchObject([
       { path: '/api/v1/gateway/requests', query: { request_id: 'r-1' } },

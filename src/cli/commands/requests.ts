@@ -61,7 +61,12 @@ export function register(group: CliCommand): void {
       return { params: { id: found.id } };
     },
     print: ({ out }, { attempts, content, ...request }) => {
-      out.fields(request, { cost_usd: formatUsd(request.cost_usd) });
+      const { cost_usd: cost, duration_ms: durationMs, first_token_ms: firstTokenMs } = request;
+      out.fields(request, {
+        duration_ms: Math.round(durationMs),
+        first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
+        cost_usd: formatUsd(cost),
+      });
       out.line('');
       out.list(attempts, 'No model was called.', [
         'at',
