@@ -126,6 +126,8 @@ describe('discovery', () => {
     expect(await discover(gateway)).toEqual(['failed']);
     list.respond({ unexpected: true });
     expect(await discover(gateway)).toEqual(['failed']);
+    list.respondBy(() => ({ data: 'a'.repeat(20_000_000) }));
+    expect(await discover(gateway)).toEqual(['failed']);
     list.respond({ data: [] });
     expect(await discover(gateway)).toEqual(['empty']);
     expect(await modelsOf(gateway)).toMatchObject({ 'groq/new': ['available', 'discovered', 9] });
@@ -159,11 +161,14 @@ describe('discovery', () => {
       'completed',
       'failed',
       'failed',
+      'failed',
       'empty',
       'completed',
       'completed',
     ]);
-    expect(history.find(({ outcome }) => outcome === 'failed')?.message).toContain('not a list of models');
+    const failures = history.flatMap(({ message }) => message ?? []);
+    expect(failures).toContain('its response is not a list of models');
+    expect(failures).toContainEqual(expect.stringMatching(/^its list of models cannot be read: .*bytes$/));
     const emitted = events.filter(({ name }) => name === 'gateway:models-discovered');
     expect(emitted[0]?.payload).toMatchObject({
       provider: 'groq',

@@ -292,7 +292,7 @@ export class DiscoveryService {
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
       throw new ListFailure(
-        `its list of models cannot be read: ${this.#deps.redactor.text(error.message)}`,
+        `its list of models cannot be read: ${this.#deps.redactor.text(error.message).replace(/\.$/, '')}`,
         error.kind,
       );
     }
