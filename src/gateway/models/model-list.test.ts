@@ -1,6 +1,7 @@
 // Lists of models in the shapes that providers document.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
 import { readListPage } from './model-list.ts';
 
 const read = (json: unknown) => {
@@ -443,4 +444,12 @@ describe('a list of models', () => {
       }),
     );
   });
+});
+
+it.each([
+  ['names', `{"data":[{${Array.from({ length: 980_000 }, (_, index) => `"k${index}":1`).join()}}]}`],
+  ['models', `{"data":[${Array.from({ length: 450_000 }, (_, index) => `{"id":"m${index}"}`).join()}]}`],
+])('a list with very many %s is read without blocking (B1)', async (_, text) => {
+  const body = Buffer.from(text);
+  expect(await repeatedTaskMs(() => readListPage(body))).toBeLessThan(maxTaskMs);
 });
