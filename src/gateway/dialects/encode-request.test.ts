@@ -35,6 +35,22 @@ describe('a request to the Messages API', () => {
   });
 });
 
+it.each([
+  ['chat', 'max_tokens'],
+  ['messages', 'max_tokens'],
+  ['responses', 'max_output_tokens'],
+] as const)(
+  'a translated request for the API %s allows no longer completion than the model has',
+  (api, name) => {
+    const encoded = (maxTokens: number) => {
+      const body = { max_tokens: maxTokens, messages: [{ role: 'user', content: 'hi' }] };
+      return dialectOf(api).encodeRequest(dialectOf('messages').decodeRequest(body), target);
+    };
+    expect(encoded(64_000)).toMatchObject({ [name]: 32_000 });
+    expect(encoded(1_000)).toMatchObject({ [name]: 1_000 });
+  },
+);
+
 describe('a long conversation', () => {
   it.each(['chat', 'messages', 'gemini'] as const)(
     'with 45,000 messages of the assistant in a row is encoded for %s without blocking (B1)',

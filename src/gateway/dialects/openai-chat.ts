@@ -203,9 +203,9 @@ export const schemaFormat = (given: JsonObject): OutputFormat =>
 /** Servers that are only compatible reject fields they do not define: what the caller did not send is left out. */
 function encodeRequest(
   conversation: Conversation,
-  { upstreamModel, supportsReasoning }: EncodeTarget,
+  { upstreamModel, supportsReasoning, maxOutputTokens }: EncodeTarget,
 ): JsonObject {
-  const { tools, isStream, reasoning, format, stop } = conversation;
+  const { tools, isStream, reasoning, format, stop, maxTokens } = conversation;
   return withoutUndefined({
     model: upstreamModel,
     messages: inCallOrder(conversation.messages).flatMap((message) =>
@@ -214,7 +214,7 @@ function encodeRequest(
     tools: tools.length > 0 ? tools.map(encodeTool) : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(conversation.toolChoice) : undefined,
     parallel_tool_calls: tools.length > 0 ? conversation.parallelToolCalls : undefined,
-    max_tokens: conversation.maxTokens,
+    max_tokens: maxTokens === undefined ? undefined : Math.min(maxTokens, maxOutputTokens ?? maxTokens),
     temperature: conversation.temperature,
     top_p: conversation.topP,
     top_k: conversation.topK,
