@@ -96,6 +96,12 @@ export function storableText(text: string, maxLength: number): string {
   return valid.length <= maxLength ? valid : `${valid.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
+/** One character for each byte: the fastest way to search bytes, and to compare them. */
+export const latin1Of = (bytes: Uint8Array): string =>
+  (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)).toString(
+    'latin1',
+  );
+
 /** Undecodable text is returned unchanged. */
 export function decodeUri(text: string): string {
   try {

@@ -99,12 +99,15 @@ export class Traffic {
 /** Counts and reports every request; while draining, rejects all but probes. */
 export function installTraffic(server: FastifyInstance, clock: Clock, events: Emitter<HttpEvents>): void {
   const traffic = new Traffic(clock);
+  const tracking = { traffic, clock, events };
   server.decorate('traffic', traffic);
   // With a callback, like the other hooks of every request: promises would cost a tenth of a request's time.
   server.addHook('onRequest', (request, reply, done) => {
     const { id, method, routeOptions } = request;
-    if (!handedOver.has(request.raw))
-      trackRequest({ traffic, clock, events }, reply.raw, id, method, routeOptions.url ?? 'unmatched');
+    if (!handedOver.has(request.raw)) {
+      const begun = beginRequest(tracking, id, method, routeOptions.url ?? 'unmatched');
+      reply.raw.on('close', () => endRequest(tracking, begun, reply.raw));
+    }
     done(traffic.isDraining ? rejection(request, reply) : undefined);
   });
 }
@@ -115,27 +118,44 @@ export const handedOver = new WeakMap<
   { readonly requestId: string; readonly error: unknown }
 >();
 
-/** Counts the request until its response is closed, then reports it. */
-export function trackRequest(
-  deps: { readonly traffic: Traffic; readonly clock: Clock; readonly events: Emitter<HttpEvents> },
-  response: ServerResponse,
+export interface TrackingDeps {
+  readonly traffic: Traffic;
+  readonly clock: Clock;
+  readonly events: Emitter<HttpEvents>;
+}
+
+export interface BegunRequest {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string;
+  /** Monotonic. */
+  readonly startedAt: number;
+}
+
+/** Counts the request until `endRequest`, which reports it. */
+export function beginRequest(
+  { traffic, clock }: TrackingDeps,
   requestId: string,
   method: string,
   route: string,
-): void {
-  const { traffic, clock, events } = deps;
-  const startedAt = clock.monotonic();
+): BegunRequest {
   traffic.enter();
-  // 'close' always fires once, also when the caller has disconnected; fastify's own onResponse does not.
-  response.on('close', () => {
-    traffic.exit();
-    events.emit('http:request-finished', {
-      requestId,
-      method,
-      route,
-      status: String(response.writableFinished ? response.statusCode : 499),
-      durationMs: clock.monotonic() - startedAt,
-    });
+  return { requestId, method, route, startedAt: clock.monotonic() };
+}
+
+/** On 'close' of the response: it always fires once, also when the caller has disconnected; fastify's own onResponse does not. */
+export function endRequest(
+  { traffic, clock, events }: TrackingDeps,
+  { requestId, method, route, startedAt }: BegunRequest,
+  response: ServerResponse,
+): void {
+  traffic.exit();
+  events.emit('http:request-finished', {
+    requestId,
+    method,
+    route,
+    status: String(response.writableFinished ? response.statusCode : 499),
+    durationMs: clock.monotonic() - startedAt,
   });
 }
 

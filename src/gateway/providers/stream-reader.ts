@@ -5,11 +5,12 @@
 import type { Usage } from '../dialects/conversation.ts';
 import type { Repaired, StreamDecoder, StreamEncoder, StreamRepair } from '../dialects/dialect.ts';
 import { isErrorBody, parseEvent } from '../dialects/dialect.ts';
-import { finishReasonOf, readChoices, readUsage } from '../dialects/openai-chat-output.ts';
 import type { JsonObject } from '../dialects/json.ts';
+import { finishReasonOf, readChoices, readUsage } from '../dialects/openai-chat-output.ts';
 import type { SseEvent } from '../dialects/wire.ts';
 import { SseSplitter } from '../dialects/wire.ts';
 import type { FailureClass } from '../errors.ts';
+import { SimilarEvents } from './similar-events.ts';
 
 export type StreamFailure =
   | { readonly failureClass: FailureClass }
@@ -35,6 +36,8 @@ interface StreamFacts {
   readonly contentEvents: number;
   /** Never throws. */
   read(event: SseEvent): StreamFailure | undefined;
+  /** True: `chunk` has been read; it consists of events that differ from the last one in their text only. */
+  readSimilar?(chunk: Uint8Array): boolean;
 }
 
 /** How a stream is passed on in another API. */
@@ -110,6 +113,7 @@ export class StreamReader {
   #push(chunk: Uint8Array): Uint8Array | undefined {
     if (this.failure || this.isDone) return undefined;
     const startsWithEvent = this.#splitter.pendingBytes === 0;
+    if (startsWithEvent && this.#facts.readSimilar?.(chunk)) return chunk;
     const events = this.#splitter.push(chunk);
     if (this.#isRewritten) return this.#translate(events);
     const accepted = this.#readAll(events);
@@ -209,6 +213,7 @@ class ChatFacts implements StreamFacts {
   /** Choices, by index, that have started and that have finished. */
   readonly #started = new Set<unknown>();
   readonly #finished = new Set<unknown>();
+  readonly #similar = new SimilarEvents();
 
   constructor(choiceCount: number) {
     this.#choiceCount = choiceCount;
@@ -219,7 +224,7 @@ class ChatFacts implements StreamFacts {
     return size >= this.#choiceCount && size === this.#started.size;
   }
 
-  read({ name, data }: SseEvent): StreamFailure | undefined {
+  read({ name, data, bytes }: SseEvent): StreamFailure | undefined {
     if (data === undefined || data === '') return undefined;
     if (data.trim() === '[DONE]') {
       this.isDone = true;
@@ -227,7 +232,21 @@ class ChatFacts implements StreamFacts {
     }
     const chunk = parseEvent(data);
     if (name === 'error' || (chunk && isErrorBody(chunk))) return { errorBody: data };
-    return chunk ? this.#readChunk(chunk) : { failureClass: 'invalid-response' };
+    if (!chunk) return { failureClass: 'invalid-response' };
+    const charactersBefore = this.characters;
+    const failure = this.#readChunk(chunk);
+    if (!failure && this.isContentLast)
+      this.#similar.learn(bytes, chunk, this.characters - charactersBefore);
+    return failure;
+  }
+
+  readSimilar(chunk: Uint8Array): boolean {
+    const found = this.#similar.read(chunk);
+    if (!found) return false;
+    this.characters += found.characters;
+    this.contentEvents += found.events;
+    this.isContentLast = true;
+    return true;
   }
 
   #readChunk(chunk: JsonObject): StreamFailure | undefined {

@@ -146,10 +146,14 @@ export class Router {
   }
 
   #select(request: CompletionRequest, options: CompletionOptions): RoutedRequest {
-    const { clock, models, ...snapshot } = this.#deps;
+    const { clock, models, keys, cooldowns, scores, backoff, policy } = this.#deps;
     const candidates = selectCandidates(request, options.allowFallback, {
-      ...snapshot,
       models: models(),
+      keys,
+      cooldowns,
+      scores,
+      backoff,
+      policy,
       load: this.#modelLoad,
     });
     return new RoutedRequest(request, options, candidates, clock);

@@ -1,7 +1,7 @@
 // Spans of requests and their attempts by the semantic conventions of OpenTelemetry for generative AI
 // (https://opentelemetry.io/docs/specs/semconv/gen-ai/). Only used when traces are sent. They contain no content.
 import type { SpanFacts, Tracer } from '../../core/index.ts';
-import { HeadworksError } from '../../core/index.ts';
+import { HeadworksError, latin1Of } from '../../core/index.ts';
 import { tapStream } from '../providers/tap-stream.ts';
 import type { CompletionOptions, CompletionRequest, CompletionResult, Model, TokenUsage } from '../types.ts';
 import { costOf } from './cost.ts';
@@ -118,7 +118,6 @@ function serverFacts(baseUrl: string): SpanFacts {
 
 /** In the formats of chat, completions and Messages. Quotes in content are escaped, so it never matches. */
 function addFinishReasons(reasons: Set<string>, bytes: Uint8Array): void {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  for (const [, reason = ''] of text.matchAll(/"(?:finish_reason|stop_reason)": ?"([a-z_]{1,40})"/g))
+  for (const [, reason = ''] of latin1Of(bytes).matchAll(/"(?:finish_reason|stop_reason)": ?"([a-z_]{1,40})"/g))
     reasons.add(reason);
 }

@@ -5,7 +5,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { completionsApi, passThroughApi } from '../../api/completions.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { IdSource, Log } from '../../core/index.ts';
-import { CoreError } from '../../core/index.ts';
+import { CoreError, latin1Of } from '../../core/index.ts';
 import type {
   ChatApi,
   CompletionOptions,
@@ -264,6 +264,9 @@ const maxStallMs = 60_000;
 /** Smaller bodies fit into the socket's buffers. */
 const socketBufferBytes = 64 * 1024;
 
+/** Node writes texts up to this size without allocating memory for them. */
+const smallBodyBytes = 15 * 1024;
+
 interface Sending {
   readonly raw: ServerResponse;
   /** The API of the caller, for errors in a stream. */
@@ -343,7 +346,9 @@ function sendWhole({ raw, stallMs }: Sending, { status, body }: ProviderResponse
   headers.push('content-length', body.byteLength);
   raw.writeHead(status, headers);
   if (body.byteLength > socketBufferBytes) raw.setTimeout(stallMs);
-  raw.end(body);
+  // Node joins a text with the headers to one write; this one has the same bytes.
+  if (body.byteLength <= smallBodyBytes) raw.end(latin1Of(body), 'latin1');
+  else raw.end(body);
 }
 
 /** A slow reader slows the provider down; one that disconnects or stalls ends the provider call. */

@@ -10,8 +10,8 @@ import type { CompletionOptions, CompletionResult } from '../../gateway/index.ts
 import { completionCaller, credentialIn } from '../access.ts';
 import type { GatewayServerDeps } from '../deps.ts';
 import { createHostCheck, tooSlow } from '../guards.ts';
-import type { Closable, Traffic } from '../lifecycle.ts';
-import { clientDisconnected, handedOver, trackRequest } from '../lifecycle.ts';
+import type { Closable, TrackingDeps } from '../lifecycle.ts';
+import { beginRequest, clientDisconnected, endRequest, handedOver } from '../lifecycle.ts';
 import type { Recipient, RoutingHeaders } from './completions.ts';
 import { callerName, parseRoutingHeaders, sendCompletion } from './completions.ts';
 
@@ -35,7 +35,7 @@ export function installDirectChat(
 }
 
 class DirectChat {
-  readonly #server: FastifyInstance;
+  readonly #tracking: TrackingDeps;
   readonly #deps: GatewayServerDeps;
   readonly #bodies: ReceivedBodies;
   readonly #handle: RequestListener;
@@ -47,7 +47,7 @@ class DirectChat {
     bodies: ReceivedBodies,
     handle: RequestListener,
   ) {
-    this.#server = server;
+    this.#tracking = { traffic: server.traffic, clock: deps.clock, events: deps.events };
     this.#deps = deps;
     this.#bodies = bodies;
     this.#handle = handle;
@@ -56,8 +56,8 @@ class DirectChat {
 
   /** False: nothing has happened, fastify serves it. */
   serve(request: IncomingMessage, response: ServerResponse): boolean {
-    const { access, gateway, ids, clock, events } = this.#deps;
-    const { traffic } = this.#server;
+    const { access, gateway, ids } = this.#deps;
+    const { traffic } = this.#tracking;
     if (request.url !== path || request.method !== 'POST' || traffic.isDraining) return false;
     const headers = this.#readHeaders(request);
     if (!headers) return false;
@@ -67,18 +67,26 @@ class DirectChat {
     const caller = completionCaller(headers.credential, access);
     if (!caller) return false;
     const requestId = ids.uuid();
-    trackRequest({ traffic, clock, events }, response, requestId, 'POST', path);
-    const options = new DirectOptions(requestId, callerName(caller), headers.routing, response, traffic);
+    const tracked = beginRequest(this.#tracking, requestId, 'POST', path);
+    const options = new DirectOptions(requestId, callerName(caller), headers.routing, response);
+    traffic.register(options);
     const onError = (error: unknown) => {
       handedOver.set(request, { requestId, error });
       this.#handle(request, response);
     };
-    this.#bodies.receive(request, response, (body) => {
+    const received = this.#bodies.receive(request, (body) => {
       try {
         this.#start(options, headers.contentType, body, onError);
       } catch (error) {
         onError(error);
       }
+    });
+    // One listener for all that ends with the response: each takes as long as parsing its headers.
+    response.on('close', () => {
+      endRequest(this.#tracking, tracked, response);
+      this.#bodies.delete(received);
+      traffic.unregister(options);
+      if (!response.writableFinished) options.forceClose(clientDisconnected());
     });
     return true;
   }
@@ -118,7 +126,6 @@ class DirectOptions implements CompletionOptions, Recipient, Closable {
     caller: string,
     { allowFallback, deadlineMs, isDeadlineByCaller, waitMs }: RoutingHeaders,
     raw: ServerResponse,
-    traffic: Traffic,
   ) {
     this.requestId = requestId;
     this.caller = caller;
@@ -127,11 +134,6 @@ class DirectOptions implements CompletionOptions, Recipient, Closable {
     this.isDeadlineByCaller = isDeadlineByCaller;
     this.waitMs = waitMs;
     this.raw = raw;
-    traffic.register(this);
-    raw.on('close', () => {
-      traffic.unregister(this);
-      if (!raw.writableFinished) this.forceClose(clientDisconnected());
-    });
   }
 
   get signal(): AbortSignal {
@@ -242,7 +244,8 @@ class ReceivedBodies {
     this.#onTooSlow = onTooSlow;
   }
 
-  receive(request: IncomingMessage, response: ServerResponse, onBody: (body: Buffer) => void): void {
+  /** The result must be deleted when the connection is closed. */
+  receive(request: IncomingMessage, onBody: (body: Buffer) => void): ReceivedBody {
     const chunks: Buffer[] = [];
     const { socket } = request;
     const body: ReceivedBody = { slot: undefined, socket, begunAt: this.#deps.clock.monotonic() };
@@ -254,7 +257,11 @@ class ReceivedBodies {
       const [only] = chunks;
       onBody(chunks.length === 1 && only ? only : Buffer.concat(chunks));
     });
-    response.on('close', () => this.#receiving.delete(body));
+    return body;
+  }
+
+  delete(body: ReceivedBody): void {
+    this.#receiving.delete(body);
   }
 
   #check(): void {

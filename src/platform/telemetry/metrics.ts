@@ -308,11 +308,12 @@ function counterOf(spec: EventCounter<Record<string, unknown>>, metrics: MetricF
   const fixed = Object.values(fixedLabels);
   const observe = metrics.counter({ name, help, labels: [...labels, ...Object.keys(fixedLabels)] });
   for (const values of knownValues) observe(0, [...values, ...fixed]);
+  const valuesOf = labelReader(labels, fixed);
   return (payload) => {
     const amount = by === undefined ? 1 : payload[by];
     // A counter must not decrease, and NaN would stay in it. Null is no amount.
     if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0)
-      observe(amount, valuesOf(payload, labels, fixed));
+      observe(amount, valuesOf(payload));
   };
 }
 
@@ -320,22 +321,25 @@ function histogramOf(spec: NonNullable<EventSpecs[string]['histogram']>, metrics
   const { name, help, labels = [], field, buckets } = spec;
   const observe = metrics.histogram({ name, help, labels, buckets });
   const unit = field.endsWith('Ms') ? 1_000 : 1;
+  const valuesOf = labelReader(labels, []);
   return (payload) => {
     const value = payload[field];
-    if (typeof value === 'number' && Number.isFinite(value)) observe(value / unit, valuesOf(payload, labels));
+    if (typeof value === 'number' && Number.isFinite(value)) observe(value / unit, valuesOf(payload));
   };
 }
 
-function valuesOf(
-  payload: Payload,
+/** Reads the values of labels. The same array while they stay the same: most events are like the one before. */
+function labelReader(
   labels: readonly string[],
-  fixed: readonly string[] = [],
-): readonly string[] {
-  const values: string[] = [];
-  for (const label of labels) {
-    const value = payload[label];
-    values.push(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
-  }
-  values.push(...fixed);
-  return values;
+  fixed: readonly string[],
+): (payload: Payload) => readonly string[] {
+  let last: readonly string[] | undefined;
+  return (payload) => {
+    if (!last || labels.some((label, index) => textOf(payload[label]) !== last?.[index]))
+      last = [...labels.map((label) => textOf(payload[label])), ...fixed];
+    return last;
+  };
 }
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
