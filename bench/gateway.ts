@@ -127,7 +127,7 @@ async function throughput(
     ...cpuFigure('a request', await cpuPerRequest(cpuTargets, 32), 1, 0.7),
     ...cpuFigure(
       'an event of a stream',
-      await cpuPerRequest(streamTargets, 16, 100, 20),
+      await cpuPerRequest(streamTargets, 16, 20),
       eventsPerStream,
       0.75,
     ),

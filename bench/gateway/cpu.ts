@@ -13,13 +13,13 @@ export interface Measured {
 const quietPart = 0.05;
 
 /**
- * Microseconds of each server's main thread per request, so many requests each in alternation, so that load of the
- * machine affects all equally. Undefined on systems other than Linux.
+ * Microseconds of each server's main thread per request, under full load, a second each in alternation, so that load of
+ * the machine affects all equally. (A fixed number of requests would end in mid-second, and the load generator only at its
+ * next one: what a server does in the background then counts as its requests'.) Undefined on systems other than Linux.
  */
 export async function cpuPerRequest<Name extends string>(
   servers: Readonly<Record<Name, Measured>>,
   connections: number,
-  requests = 1_000,
   windows = 40,
 ): Promise<Readonly<Record<Name, number>> | undefined> {
   const all = Object.entries<Measured>(servers) as [Name, Measured][];
@@ -28,7 +28,7 @@ export async function cpuPerRequest<Name extends string>(
     for (const [name, { pid, url, headers, body }] of all) {
       const before = await mainThreadUs(pid);
       if (before === undefined) return undefined;
-      await load(url, { headers, body, connections, amount: requests });
+      const { requests } = await load(url, { headers, body, connections, seconds: 1 });
       taken.get(name)?.push((((await mainThreadUs(pid)) ?? Number.NaN) - before) / requests);
     }
   return Object.fromEntries([...taken].map(([name, times]) => [name, quiet(times)])) as Record<Name, number>;

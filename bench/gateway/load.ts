@@ -4,18 +4,17 @@ export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly connections: number;
-  /** Duration; without it, the number of requests. */
-  readonly seconds?: number;
-  readonly amount?: number;
+  readonly seconds: number;
 }
 
 export interface Load {
   readonly perSecond: number;
+  readonly requests: number;
   readonly failed: number;
 }
 
 type Autocannon = (options: object) => Promise<{
-  readonly requests: { readonly average: number };
+  readonly requests: { readonly average: number; readonly total: number };
   readonly non2xx: number;
   readonly errors: number;
 }>;
@@ -25,19 +24,20 @@ const loader = new URL('../peers/node_modules/autocannon/autocannon.js', import.
 
 export async function load(
   url: string,
-  { headers, body, connections, seconds, amount }: LoadOptions,
+  { headers, body, connections, seconds }: LoadOptions,
 ): Promise<Load> {
   const { default: autocannon } = (await import(loader)) as { readonly default: Autocannon };
   const result = await autocannon({
     url,
     connections,
-    ...(amount === undefined ? { duration: seconds } : { amount }),
+    duration: seconds,
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body,
   });
   return {
     perSecond: result.requests.average,
+    requests: result.requests.total,
     failed: result.non2xx + result.errors,
   };
 }
