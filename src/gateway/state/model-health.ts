@@ -83,6 +83,8 @@ export class ModelHealth {
     if (!model || !isEvidence(attempt, model.isLocal)) return;
     this.#add(attempt);
     const { id } = model;
+    // A success does not make a model fail; the usual case.
+    if (attempt.outcome === 'success' && !this.#failing.has(id)) return;
     const fails = isFailing(this.#callsOf(id));
     if (fails === this.#failing.has(id)) return;
     this.#update();

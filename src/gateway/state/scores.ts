@@ -169,17 +169,19 @@ export function sumsOf(attempts: readonly Attempt[]): Map<number, Sums> {
   return sums;
 }
 
-export function addAttempt(sums: Map<number, Sums>, attempt: Attempt): void {
+export function addAttempt(
+  sums: Map<number, { -readonly [Field in keyof Sums]: Sums[Field] }>,
+  attempt: Attempt,
+): void {
   const { modelId, outcome, supersedes, durationMs } = attempt;
   if (!isReliabilityOutcome(attempt)) return;
-  const isSuccess = outcome === 'success';
-  const own = {
-    requests: supersedes ? 0 : 1,
-    successes: isSuccess ? 1 : 0,
-    seconds: isSuccess ? durationMs / 1_000 : 0,
-    typicalSeconds: isSuccess ? typicalMs(attempt) / 1_000 : 0,
-  };
-  sums.set(modelId, addSums(sums.get(modelId) ?? noSums, own));
+  let own = sums.get(modelId);
+  if (!own) sums.set(modelId, (own = { ...noSums }));
+  if (!supersedes) own.requests++;
+  if (outcome !== 'success') return;
+  own.successes++;
+  own.seconds += durationMs / 1_000;
+  own.typicalSeconds += typicalMs(attempt) / 1_000;
 }
 
 /* ---- the formula ---- */
