@@ -63,6 +63,34 @@ describe('the repair of entities without vectors', () => {
   });
 });
 
+describe('a document with two people of one name', () => {
+  it('keeps them apart when an entity known by that name only fits both (T5)', async () => {
+    const space = await world.space();
+    const at = entityWorld(world);
+    const [bare] = (await at.read(space, ['Ines Duarte'])).ids;
+    const { ids } = await at.read(space, [
+      { name: 'Ines Duarte', organization: 'Penrose Mills' },
+      { name: 'Ines Duarte', organization: 'Hollow Creek' },
+    ]);
+    expect(ids[0]).toBe(bare);
+    expect(ids[1]).not.toBe(bare);
+  });
+
+  it('keeps all that its mentions add to one entity', async () => {
+    const space = await world.space();
+    const at = entityWorld(world);
+    const [id = ''] = (await at.read(space, ['Ines Duarte'])).ids;
+    await at.read(space, [
+      { name: 'Ines Duarte', organization: 'Penrose Mills' },
+      { name: 'Ines Duarte', email: 'ines.duarte@penrosemills.example' },
+    ]);
+    expect(await at.service.get(space, id)).toMatchObject({
+      organization: 'Penrose Mills',
+      email: 'ines.duarte@penrosemills.example',
+    });
+  });
+});
+
 describe('a model that confirms everything', () => {
   it('is not called for contradicting names, which stay a pair for a person', async () => {
     const space = await world.space();

@@ -78,7 +78,9 @@ export class MentionDecisions {
   readonly #inChunk: Set<string>;
   readonly #drafts: OpenDraft[] = [];
   readonly #draftsByKey = new Map<string, OpenDraft[]>();
-  readonly #additions: EntityAddition[] = [];
+  readonly #additions = new Map<string, EntityAddition>();
+  /** Stored entities as they are after the additions. */
+  readonly #extended = new Map<string, CandidateEntity>();
   readonly #pairs: PairDraft[] = [];
 
   constructor(deps: ResolutionDeps, chunk: ChunkContext, mayCallModel = true) {
@@ -92,15 +94,16 @@ export class MentionDecisions {
     return {
       place: this.#chunk.place,
       drafts: this.#drafts,
-      additions: this.#additions,
+      additions: [...this.#additions.values()],
       pairs: this.#pairs,
       search: null,
     };
   }
 
   async decide(group: MentionGroup): Promise<void> {
+    const stored = group.candidates.map((one) => this.#extended.get(one.entity.entityId) ?? one);
     const matched: readonly MatchedCandidate<Target>[] = [
-      ...matchCandidates(group, group.candidates, this.#inChunk),
+      ...matchCandidates(group, stored, this.#inChunk),
       ...matchCandidates(group, this.#draftsFor(group)),
     ];
     const choice = decide(matched, canUseModel(this.#deps));
@@ -146,7 +149,7 @@ export class MentionDecisions {
     } else {
       this.#inChunk.add(entityId);
       const addition = additionFor(group, target, suggestedName);
-      if (addition) this.#additions.push(addition);
+      if (addition) this.#add(addition, target, group);
       canonicalName = addition?.betterName?.canonicalName ?? canonicalName;
     }
     this.results.set(whole, {
@@ -198,19 +201,32 @@ export class MentionDecisions {
     return entityId;
   }
 
+  /** Later names of the chunk are compared with it: two that contradict each other do not both join an entity. */
+  #add(addition: EntityAddition, target: CandidateEntity, group: MentionGroup): void {
+    const { entityId, betterName } = addition;
+    const known = this.#additions.get(entityId);
+    this.#additions.set(entityId, {
+      entityId,
+      names: [...(known?.names ?? []), ...addition.names],
+      clues: known ? joinClues(known.clues, addition.clues) : addition.clues,
+      betterName: betterName ?? known?.betterName ?? null,
+    });
+    const { contextClues, ...entity } = target.entity;
+    const { notes, ...clues } = joinClues({ ...entity, notes: contextClues }, group.clues);
+    this.#extended.set(entityId, {
+      ...target,
+      entity: { ...target.entity, ...clues, ...betterName, contextClues: notes },
+      profile: joinProfiles(target.profile, group.profile, betterName !== null),
+    });
+  }
+
   /** Adds the name and clues of a mention that matched the draft. */
   #extend(draft: OpenDraft, group: MentionGroup): void {
     const known = new Set(draft.names.map(({ normalizedAlias }) => normalizedAlias));
     const added = group.names.filter(({ normalizedAlias }) => !known.has(normalizedAlias));
-    const { role, organization, email, notes } = draft.clues;
     const isBetter = isBetterName(group, draft.entity.canonicalName);
     draft.names = [...draft.names, ...added];
-    draft.clues = {
-      role: role ?? group.clues.role,
-      organization: organization ?? group.clues.organization,
-      email: email ?? group.clues.email,
-      notes: [...new Set([...notes, ...group.clues.notes])].slice(0, 50),
-    };
+    draft.clues = joinClues(draft.clues, group.clues);
     if (isBetter)
       draft.entity = { ...draft.entity, canonicalName: group.name, normalizedName: group.normalizedName };
     draft.profile = joinProfiles(draft.profile, group.profile, isBetter);
@@ -317,6 +333,13 @@ function withoutShortened(group: MentionGroup, { names: known }: Profile): Menti
 /** A full name is better than initials, a single word or an address. */
 const isBetterName = ({ type, name }: Pick<MentionGroup, 'type' | 'name'>, than: string): boolean =>
   type === 'person' && nameFullness(name) > nameFullness(than);
+
+const joinClues = (a: CleanClues, b: CleanClues): CleanClues => ({
+  role: a.role ?? b.role,
+  organization: a.organization ?? b.organization,
+  email: a.email ?? b.email,
+  notes: [...new Set([...a.notes, ...b.notes])].slice(0, 50),
+});
 
 function joinProfiles(a: Profile, b: Profile, isBetter: boolean): Profile {
   const both = (one: readonly string[], other: readonly string[]) => [...new Set([...one, ...other])];
