@@ -54,6 +54,7 @@ describe('evaluation of entities', () => {
           isNew: true,
           mergedFrom: null,
           uncertainMatch: null,
+          byName: null,
           canonicalName: name,
         })),
     };

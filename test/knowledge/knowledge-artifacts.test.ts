@@ -431,6 +431,7 @@ describe.each(['server', 'embedded'] as const)('artifacts in Postgres (%s)', (ki
     isNew: false,
     mergedFrom: null,
     uncertainMatch: null,
+    byName: null,
     canonicalName: '',
   });
 

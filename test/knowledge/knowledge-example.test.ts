@@ -24,8 +24,10 @@ afterAll(() => world.dispose());
 
 const { signal } = new AbortController();
 
-/** Ingests the documents of the example in name order. */
-async function readExample() {
+const notes = (await readdir(folder)).sort();
+
+/** Ingests the documents of the example. */
+async function readExample(order: readonly string[] = notes) {
   const { database, ids, options } = world;
   const embedders = embeddersOf(null);
   const services = await openEvaluationServices({
@@ -39,7 +41,7 @@ async function readExample() {
   const space = await world.space();
   const documents = openFileParser(systemClock);
   onTestFinished(() => documents.close());
-  for (const name of (await readdir(folder)).sort()) {
+  for (const name of order) {
     const content = { name, mediaType: '', bytes: await readFile(new URL(name, folder)) };
     const { text, sourceTs, ...read } = await parseIngestRequest(
       { documents, texts: new TextThreads(systemClock), maxDocumentBytes: options.maxDocumentBytes },
@@ -71,6 +73,24 @@ it('distinguishes two people with one name and finds who decided what', async ()
     signal,
   );
   expect(answer.primaryResults[0]?.title).toBe('Billing service before the launch');
+});
+
+it('finds the same people and pairs in every order of the documents', async () => {
+  const rotated = (at: number, all: readonly string[]) => [...all.slice(at), ...all.slice(0, at)];
+  const results: unknown[] = [];
+  for (const order of notes.flatMap((_, at) => [rotated(at, notes), rotated(at, notes.toReversed())])) {
+    const { services, space } = await readExample(order);
+    const people = await services.entities.list({ spaceId: space.spaceId, type: 'person', limit: 50 });
+    const described: string[] = [];
+    for (const { entityId, canonicalName, email, organization, mentionCount, eventCount } of people) {
+      const { pairs } = await services.entities.get(space, entityId);
+      const counts = [mentionCount, eventCount, pairs.filter(({ state }) => state === 'open').length];
+      described.push([canonicalName, email, organization, ...counts].join(' '));
+    }
+    results.push(described.sort());
+  }
+  const [first, ...others] = results;
+  for (const other of others) expect(other).toEqual(first);
 });
 
 it('runs the operator statements of the founding document', async () => {

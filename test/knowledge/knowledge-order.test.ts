@@ -41,6 +41,20 @@ describe('entities of documents in any order and number at a time', () => {
     expect(await at.service.review(space, 10)).toHaveLength(2);
   });
 
+  it('resolve a given name in its document, however many others have it', async () => {
+    const space = await world.space();
+    const at = entityWorld(world);
+    const people = Array.from(
+      { length: 45 },
+      (_, index) => `Otto ${'abcdefghi'[index % 9]}${'uvwxy'[index % 5]}rrand`,
+    );
+    for (const name of people) await at.read(space, [name]);
+    for (const name of people) {
+      const { ids } = await at.read(space, ['Otto', name]);
+      expect(ids[0], name).toBe(ids[1]);
+    }
+  });
+
   it('lose no match between names that are written at the same time', async () => {
     const space = await world.space();
     const surnames =

@@ -1,6 +1,6 @@
 // Resolution on a real store, with components that reply, fail, hang or return invalid data as a test requires.
 import { silentLog } from '../../src/core/index.ts';
-import { modelCircuitBreaker } from '../../src/knowledge/degradations.ts';
+import { modelCircuitBreaker, retryOnConflict } from '../../src/knowledge/degradations.ts';
 import { EntityService } from '../../src/knowledge/entities/entity-service.ts';
 import { EntityStore } from '../../src/knowledge/entities/entity-store.ts';
 import { MergeStore } from '../../src/knowledge/entities/merge-store.ts';
@@ -120,8 +120,11 @@ export function entityWorld(
     const chunkId = stored[0]?.chunkId ?? 0;
     const place = { spaceId: space.spaceId, artifactUid, revisionId, chunkId };
     const mentions = requests.map(mentionOf);
-    const results = await resolver.resolve(mentions, place, 'admin', signal);
-    await world.events.write(place, 'rules', { mentions, results, events });
+    const results = await retryOnConflict(async () => {
+      const resolved = await resolver.resolve(mentions, place, 'admin', signal);
+      await world.events.write(place, 'rules', { mentions, results: resolved, events });
+      return resolved;
+    });
     return { results, place, ids: results.map(({ entityId }) => entityId) };
   }
   return {

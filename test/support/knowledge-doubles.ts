@@ -68,6 +68,7 @@ export function exactResolver({
           isNew: known.rows.length === 0,
           mergedFrom: null,
           uncertainMatch: null,
+          byName: null,
           canonicalName: canonicalSuggestion,
         });
       }

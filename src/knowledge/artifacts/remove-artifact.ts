@@ -53,7 +53,10 @@ export async function deleteInterruptedEntities(
  * Deletes those of these entities that have no mention, with the entities merged into them. Locked ones are skipped: their
  * lock holder is about to mention them. The others are checked again once locked, for mentions written in between.
  */
-async function deleteUnmentioned(transaction: Transaction, condition: Sql): Promise<readonly string[]> {
+export async function deleteUnmentioned(
+  transaction: Transaction,
+  condition: Sql,
+): Promise<readonly string[]> {
   const isUnmentioned = sql`
     not exists (select from entity_mention m where m.entity_id = e.entity_id)
     and not exists (select from entity_mention m where m.resolved_id = e.entity_id and m.resolved_id <> m.entity_id)`;

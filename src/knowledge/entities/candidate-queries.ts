@@ -2,7 +2,7 @@
 import type { Queryable, QueryOptions } from '../../platform/postgres/ports.ts';
 import { sql } from '../../platform/postgres/sql.ts';
 import { kindOfKey } from './blocking-keys.ts';
-import type { CandidateEntity, CandidateQuery, Entity } from './types.ts';
+import type { CandidateEntity, CandidateQuery, Entity, NamesakeState } from './types.ts';
 
 /** Rows per key and name; a key shared by more entities distinguishes none of them. */
 const maxPerKey = 20;
@@ -119,6 +119,7 @@ interface FamilyRow extends Entity {
   readonly roles: readonly string[];
   readonly notes: readonly (readonly string[])[];
   readonly isInArtifact: boolean;
+  readonly namesakes: NamesakeState | null;
 }
 
 /** The unmerged entities of these ids, each once; ids of other spaces are ignored. */
@@ -138,17 +139,18 @@ export async function loadFamilies(
   if (ids.length === 0) return [];
   const { rows } = await database.query<FamilyRow>(
     sql`
-    select ${entityColumns}, f.found, f.aliases, f.emails, f.organizations, f.roles, f.notes,
+    select ${entityColumns}, e.namesakes, f.found, f.aliases, f.emails, f.organizations, f.roles, f.notes,
       f.is_in_artifact as "isInArtifact"
     from knowledge_families(${spaceId}::integer, ${ids}::uuid[], ${artifactUid}::uuid, ${maxNames}::integer) f join entity e on e.entity_id = f.root`,
     { ...options, isFrequent: true },
   );
-  return rows.map(({ found, aliases, emails, organizations, roles, notes, isInArtifact, ...entity }) => {
+  return rows.map((row) => {
+    const { found, aliases, emails, organizations, roles, notes, isInArtifact, namesakes, ...entity } = row;
     const { type, canonicalName } = entity;
     const names = [canonicalName, ...aliases.filter((alias) => alias !== canonicalName)];
     const clues = { emails, organizations, roles, notes: [...new Set(notes.flat())] };
     const profile = { type, names, ...clues, coMentions: [] };
-    return { known: { entity, profile, isInArtifact, cosine: null }, found };
+    return { known: { entity, profile, isInArtifact, cosine: null, namesakes }, found };
   });
 }
 

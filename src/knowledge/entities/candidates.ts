@@ -13,6 +13,7 @@ import type { Embedder, Embedders } from '../vectors/embedders.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
 import { cleanClues, fieldsOf, honorificField, identityOf, profileOf } from './compare-clues.ts';
+import { parseOrganizationName } from './compare-names.ts';
 import type { EntityStore } from './entity-store.ts';
 import { compareNames, decide, matchCandidates, minSamePoints } from './match.ts';
 import {
@@ -173,9 +174,15 @@ function spellings(members: readonly Named[], own: NameRow): readonly NameRow[] 
   return [...rows.values()];
 }
 
+const hasLegalForm = (type: EntityType, name: string): boolean =>
+  type === 'organization' && parseOrganizationName(name).form !== null;
+
 function byInformativeness(a: MentionGroup, b: MentionGroup): number {
   const rank = ({ clues, type, name }: MentionGroup) =>
-    (clues.email === null ? 0 : 10) + (type === 'person' ? nameFullness(name) : 4);
+    (clues.email === null ? 0 : 10) +
+    (type === 'person' ? nameFullness(name) : 4) +
+    // Of equal names, the one that is more than a name: it decides to whom the other belongs in this document.
+    (clues.organization !== null || clues.notes.length > 0 || hasLegalForm(type, name) ? 0.5 : 0);
   return rank(b) - rank(a) || b.name.length - a.name.length || (a.members[0] ?? 0) - (b.members[0] ?? 0);
 }
 

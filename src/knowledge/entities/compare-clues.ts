@@ -133,6 +133,8 @@ export interface ClueComparison {
   /** The same source id: they are the same, whatever their names. */
   readonly hasSameIdentity: boolean;
   readonly hasSameEmail: boolean;
+  /** A clue of its own, other than colleagues and role, is the same. */
+  readonly isSupported: boolean;
   /** Identical long numbers and the like; two of them are never a coincidence. */
   readonly proofs: number;
   readonly reasons: readonly string[];
@@ -150,7 +152,8 @@ interface Finding {
 const nothing: Finding = { points: 0 };
 
 export function compareClues(a: Profile, b: Profile): ClueComparison {
-  const ofColleagues = [compareEmployers(a, b), compareRoles(a, b), compareCoMentions(a, b)];
+  const employers = compareEmployers(a, b);
+  const ofColleagues = [employers, compareRoles(a, b), compareCoMentions(a, b)];
   const findings = [compareIdentities(a, b), compareEmails(a, b), ...ofColleagues, ...compareFields(a, b)];
   const hasSameEmail = findings.some(({ isSameEmail }) => isSameEmail === true);
   const hasSameIdentity = findings.some(({ isSameIdentity }) => isSameIdentity === true);
@@ -163,6 +166,8 @@ export function compareClues(a: Profile, b: Profile): ClueComparison {
     contradiction: hasSameEmail || hasSameIdentity ? null : contradiction,
     hasSameIdentity,
     hasSameEmail,
+    isSupported:
+      hasSameEmail || hasSameIdentity || employers.points > 0 || findings.some(({ isProof }) => isProof),
     proofs: findings.filter(({ isProof }) => isProof).length,
     reasons: findings.flatMap(({ reason, contradiction: against }) => reason ?? against ?? []),
   };

@@ -12,6 +12,7 @@ import {
   compareNames,
   decide,
   inconclusive,
+  isNamesake,
   matchCandidates,
   matchProfiles,
   minSamePoints,
@@ -36,6 +37,7 @@ interface OpenDraft extends EntityDraft {
   names: readonly NameRow[];
   clues: CleanClues;
   profile: Profile;
+  namesakes: EntityDraft['namesakes'];
   readonly isInArtifact: true;
   readonly cosine: null;
 }
@@ -77,10 +79,12 @@ export class MentionDecisions {
   readonly #mayCallModel: boolean;
   readonly #inChunk: Set<string>;
   readonly #drafts: OpenDraft[] = [];
-  readonly #draftsByKey = new Map<string, OpenDraft[]>();
+  /** Drafts, and stored entities that names of the chunk joined. */
+  readonly #targetsByKey = new Map<string, Target[]>();
   readonly #additions = new Map<string, EntityAddition>();
   /** Stored entities as they are after the additions. */
   readonly #extended = new Map<string, CandidateEntity>();
+  readonly #unsettled = new Set<string>();
   readonly #pairs: PairDraft[] = [];
 
   constructor(deps: ResolutionDeps, chunk: ChunkContext, mayCallModel = true) {
@@ -95,23 +99,41 @@ export class MentionDecisions {
       place: this.#chunk.place,
       drafts: this.#drafts,
       additions: [...this.#additions.values()],
+      unsettled: [...this.#unsettled],
       pairs: this.#pairs,
       search: null,
     };
   }
 
   async decide(group: MentionGroup): Promise<void> {
-    const stored = group.candidates.map((one) => this.#extended.get(one.entity.entityId) ?? one);
-    const matched: readonly MatchedCandidate<Target>[] = [
-      ...matchCandidates(group, stored, this.#inChunk),
-      ...matchCandidates(group, this.#draftsFor(group)),
-    ];
+    const candidates = new Map<string, Target>();
+    for (const one of [...group.candidates, ...this.#targetsFor(group)]) {
+      const { entityId } = one.entity;
+      candidates.set(entityId, this.#extended.get(entityId) ?? one);
+    }
+    const matched = matchCandidates<Target>(group, [...candidates.values()], this.#inChunk);
     const choice = decide(matched, canUseModel(this.#deps));
     if (choice.kind === 'join') this.#join(group, choice.chosen, choice.others);
     else if (group.candidatesProblem !== null)
       this.#create(group, 'candidates-unknown', group.candidatesProblem);
     else if (choice.kind === 'create') this.#create(group, null);
     else await this.#confirm(group, choice.close, choice.rest);
+    this.#markNamesakes(group, matched);
+  }
+
+  /** Mentions of them by the name only are separated after the document. Not again for what is settled and unchanged. */
+  #markNamesakes(group: MentionGroup, matched: readonly MatchedCandidate<Target>[]): void {
+    const entityId = this.results.get(group)?.entityId;
+    const isOwn = (one: Target) => one.entity.entityId === entityId;
+    const draft = this.#drafts.find(isOwn);
+    const rivals = matched.flatMap(({ candidate, match }) => (isNamesake(match) ? [candidate] : []));
+    if (draft && matched.some(({ candidate }) => candidate.namesakes !== null)) draft.namesakes = 'unsettled';
+    if (rivals.length === 0) return;
+    const own = draft ?? matched.find(({ candidate }) => isOwn(candidate))?.candidate;
+    const isChanged = draft !== undefined || this.#additions.has(entityId ?? '');
+    for (const one of own ? [own, ...rivals] : rivals)
+      if (isDraft(one)) one.namesakes = 'unsettled';
+      else if (isChanged || one.namesakes === null) this.#unsettled.add(one.entity.entityId);
   }
 
   /** Creates the entity with its name only, which every store accepts. */
@@ -122,14 +144,17 @@ export class MentionDecisions {
     this.#create({ ...group, names, clues, embedding: null }, 'resolution-failed', error);
   }
 
-  /** Drafts that the name may refer to. */
-  #draftsFor({ query: { keys, normalizedNames } }: MentionGroup): readonly OpenDraft[] {
-    const found = new Set<OpenDraft>();
+  /**
+   * Drafts that the name may refer to, and stored entities that others in the chunk joined: of many with the given name, the
+   * search may not have found the one that the document names.
+   */
+  #targetsFor({ query: { keys, normalizedNames } }: MentionGroup): readonly Target[] {
+    const found = new Set<Target>();
     // Identities first: a draft with the same source id is compared however many share the name.
     const surest = keys.filter((key) => kindOfKey(key) === 'identity');
     for (const key of [...surest, ...normalizedNames.map((name) => `n:${name}`), ...keys])
-      for (const draft of this.#draftsByKey.get(key) ?? [])
-        if (found.size < maxComparedDrafts) found.add(draft);
+      for (const target of this.#targetsByKey.get(key) ?? [])
+        if (found.size < maxComparedDrafts) found.add(target);
     return [...found];
   }
 
@@ -137,7 +162,7 @@ export class MentionDecisions {
     whole: MentionGroup,
     { candidate: target, isInArtifact }: MatchedCandidate<Target>,
     others: readonly MatchedCandidate<Target>[],
-    suggestedName = '',
+    confirmation: Confirmation | null = null,
   ): void {
     const group = isInArtifact ? withoutShortened(whole, target.profile) : whole;
     const { entityId, normalizedName } = target.entity;
@@ -148,7 +173,8 @@ export class MentionDecisions {
       ({ canonicalName } = target.entity);
     } else {
       this.#inChunk.add(entityId);
-      const addition = additionFor(group, target, suggestedName);
+      this.#index(target, group.names);
+      const addition = additionFor(group, target, confirmation?.canonicalName ?? '');
       if (addition) this.#add(addition, target, group);
       canonicalName = addition?.betterName?.canonicalName ?? canonicalName;
     }
@@ -158,6 +184,8 @@ export class MentionDecisions {
       mergedFrom: normalizedName === group.normalizedName ? null : entityId,
       uncertainMatch: null,
       canonicalName,
+      // What a model has confirmed is more than a name.
+      byName: confirmation === null ? byNameOf(whole) : null,
     });
   }
 
@@ -192,9 +220,17 @@ export class MentionDecisions {
     const unnamed = canonicalName === unnamedEntityName ? 'uncertain' : null;
     const reviewReason = reason ?? (isWithoutVector ? 'embedding-missing' : unnamed);
     const entity = { entityId, type, canonicalName, normalizedName };
-    const draft = { entity, names, clues, profile, embedding, reviewReason };
+    const draft = { entity, names, clues, profile, embedding, reviewReason, namesakes: null };
     this.#drafts.push(this.#index({ ...draft, isInArtifact: true, cosine: null }, names));
-    this.results.set(group, { entityId, isNew: true, mergedFrom: null, uncertainMatch, canonicalName });
+    const byName = byNameOf(group);
+    this.results.set(group, {
+      entityId,
+      isNew: true,
+      mergedFrom: null,
+      uncertainMatch,
+      canonicalName,
+      byName,
+    });
     if (reason !== null && reason !== 'uncertain') this.fallbacks.push({ reason, entityId, group, error });
     if (isWithoutVector)
       this.fallbacks.push({ reason: 'embedding-missing', entityId, group, error: group.embeddingProblem });
@@ -233,14 +269,15 @@ export class MentionDecisions {
     this.#index(draft, added);
   }
 
-  #index(draft: OpenDraft, names: readonly NameRow[]): OpenDraft {
+  #index<T extends Target>(target: T, names: readonly NameRow[]): T {
     for (const { normalizedAlias, keys } of names)
       for (const key of [`n:${normalizedAlias}`, ...keys]) {
-        const there = this.#draftsByKey.get(key);
-        if (!there) this.#draftsByKey.set(key, [draft]);
-        else if (there.length < maxComparedDrafts && !there.includes(draft)) there.push(draft);
+        const there = this.#targetsByKey.get(key);
+        const isThere = there?.some(({ entity }) => entity.entityId === target.entity.entityId);
+        if (!there) this.#targetsByKey.set(key, [target]);
+        else if (there.length < maxComparedDrafts && isThere === false) there.push(target);
       }
-    return draft;
+    return target;
   }
 
   /** Creates the entity with open pairs. */
@@ -279,11 +316,11 @@ export class MentionDecisions {
       this.#keepOpen(group, all);
       return;
     }
-    const { decision, reason, match, canonicalName } = confirmation;
+    const { decision, reason, match } = confirmation;
     const chosen = match === null ? undefined : close[match];
     if (decision === 'same' && chosen) {
       const others = all.filter((one) => one !== chosen);
-      this.#join(group, chosen, others, canonicalName);
+      this.#join(group, chosen, others, confirmation);
       return;
     }
     const state = decision === 'different' ? 'different' : 'open';
@@ -318,6 +355,12 @@ export class MentionDecisions {
     return confirmation;
   }
 }
+
+/** Null when more is known than the name and a role, which several people may have. */
+const byNameOf = ({ name, profile }: MentionGroup): string | null => {
+  const clues = [...profile.organizations, ...profile.emails, ...profile.notes];
+  return clues.length === 0 && name !== unnamedEntityName ? name : null;
+};
 
 /**
  * Without the names that only this document uses for the entity: Robert Smith for Robert James Smith. The Robert Smith of

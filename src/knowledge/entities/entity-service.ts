@@ -99,6 +99,7 @@ export class EntityService {
       clues: cleanClues({}, canonicalName),
       embedding: null,
       reviewReason: null,
+      namesakes: null,
     };
     await merges.split(space.spaceId, entityId, mentionIds, draft, this.#now());
     onChanged?.(space.spaceId, [entityId, draft.entity.entityId]);

@@ -1,3 +1,4 @@
+import type { IdSource } from '../../core/index.ts';
 import { isUuid } from '../../core/index.ts';
 import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
@@ -12,6 +13,7 @@ import {
   writeEntities,
   writeEntitiesAsSeen,
 } from './entity-writes.ts';
+import { findNamesakes, moveNamesakes } from './namesakes.ts';
 import { insertPairs, refreshUncertain } from './pair-store.ts';
 import type {
   CandidateEntity,
@@ -128,8 +130,8 @@ export class EntityStore {
    * lookup: see `writeEntitiesAsSeen`.
    */
   async write(spaceId: number, plan: ResolutionPlan, at: Date, signal?: AbortSignal): Promise<boolean> {
-    const { drafts, additions, pairs } = plan;
-    if (drafts.length + additions.length + pairs.length === 0) return true;
+    const { drafts, additions, unsettled, pairs } = plan;
+    if (drafts.length + additions.length + unsettled.length + pairs.length === 0) return true;
     if (this.#transaction) {
       await writeEntities(this.#transaction, spaceId, plan, at);
       await this.#writePairs(this.#transaction, spaceId, plan, at);
@@ -182,6 +184,31 @@ export class EntityStore {
       },
       { signal },
     );
+  }
+
+  /**
+   * After a document: separates mentions by their name only from entities that contradict another of that name. Returns
+   * the entities that changed. Fails with CONFLICT when the revision is gone or no longer the latest.
+   */
+  async separateNamesakes(
+    revision: Pick<MentionPlace, 'spaceId' | 'revisionId'>,
+    ids: IdSource,
+    at: Date,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { spaceId } = revision;
+    const find = (store: EntityStore) =>
+      findNamesakes(
+        store.#queryable,
+        (queries) => store.candidates(spaceId, queries, null, signal),
+        revision,
+        signal,
+      );
+    const { moves, unsettled } = await find(this);
+    if (moves.length + unsettled.length === 0) return [];
+    const work = async (locked: EntityStore) =>
+      locked.#transaction ? moveNamesakes(locked.#transaction, spaceId, await find(locked), ids, at) : [];
+    return this.locked(revision, work, signal);
   }
 
   /** The entity, merged or not. */

@@ -11,7 +11,7 @@ import type { EntityAddition, EntityDraft, EntityEmbedding, MentionPlace, Resolu
 const maxNotes = 50;
 
 /** `place`: the source of the entities and names; null: a person. */
-interface EntityWrites extends Pick<ResolutionPlan, 'drafts' | 'additions'> {
+interface EntityWrites extends Pick<ResolutionPlan, 'drafts' | 'additions' | 'unsettled'> {
   readonly place: ResolutionPlan['place'] | null;
 }
 
@@ -55,7 +55,7 @@ export async function writeEntities(
   writes: EntityWrites,
   at: Date,
 ): Promise<void> {
-  if (writes.drafts.length + writes.additions.length > 0)
+  if (writes.drafts.length + writes.additions.length + writes.unsettled.length > 0)
     await transaction.query(sql`select knowledge_put_entities(${parametersOf(spaceId, writes, at)})`);
 }
 
@@ -72,7 +72,7 @@ export async function writeEntitiesAsSeen(
   at: Date,
   { withTrigrams, signal }: { readonly withTrigrams: boolean; readonly signal?: AbortSignal },
 ): Promise<boolean> {
-  const live = [...new Set(plan.additions.map(({ entityId }) => entityId))];
+  const live = [...new Set([...plan.additions.map(({ entityId }) => entityId), ...plan.unsettled])];
   const { names, emails, keys, alike } = searchedTexts(plan.search?.queries ?? [], withTrigrams);
   const { rows } = await queryable.query<{ isWritten: boolean }>(
     sql`
@@ -86,7 +86,7 @@ export async function writeEntitiesAsSeen(
 }
 
 /** The parameters that both functions start with. */
-function parametersOf(spaceId: number, { drafts, additions, place }: EntityWrites, at: Date): Sql {
+function parametersOf(spaceId: number, { drafts, additions, unsettled, place }: EntityWrites, at: Date): Sql {
   const names = [
     ...drafts.map((draft) => ({ id: draft.entity.entityId, names: draft.names })),
     ...additions.map((addition) => ({ id: addition.entityId, names: addition.names })),
@@ -94,12 +94,19 @@ function parametersOf(spaceId: number, { drafts, additions, place }: EntityWrite
     own.map(({ alias, normalizedAlias: normalized, keys }) => ({ id, alias, normalized, keys })),
   );
   const entities = drafts.map((draft) => entityRow(draft, place));
+  const changes = [
+    ...additions.filter(isDistinctive).map(additionRow),
+    ...unsettled.map((id) => ({ id, namesakes: 'unsettled' })),
+  ];
   return sql`${spaceId}::integer, ${place?.artifactUid ?? null}::uuid, ${at}::timestamptz, ${storedJson(entities)}::jsonb,
-    ${storedJson(names)}::jsonb, ${storedJson(additions.filter(isDistinctive).map(additionRow))}::jsonb,
+    ${storedJson(names)}::jsonb, ${storedJson(changes)}::jsonb,
     ${maxNotes}::integer`;
 }
 
-const entityRow = ({ entity, clues, reviewReason }: EntityDraft, place: EntityWrites['place']) => ({
+const entityRow = (
+  { entity, clues, reviewReason, namesakes }: EntityDraft,
+  place: EntityWrites['place'],
+) => ({
   id: entity.entityId,
   type: entity.type,
   name: entity.canonicalName,
@@ -108,6 +115,7 @@ const entityRow = ({ entity, clues, reviewReason }: EntityDraft, place: EntityWr
   artifact: place?.artifactUid ?? null,
   revision: place?.revisionId ?? null,
   review: reviewReason,
+  namesakes,
 });
 
 const additionRow = ({ entityId, clues, betterName }: EntityAddition) => ({

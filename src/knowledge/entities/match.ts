@@ -32,6 +32,8 @@ export interface Match {
   readonly isByPart: boolean;
   /** Suggested by vectors only: meaningless without a model to confirm it. */
   readonly isByVectorOnly: boolean;
+  /** An address, an id or an organization is the same, not only name, role and colleagues. */
+  readonly isSupported: boolean;
   readonly reasons: readonly string[];
 }
 
@@ -63,6 +65,7 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     veto: veto?.reason ?? clues.contradiction,
     isByPart,
     isByVectorOnly,
+    isSupported: clues.isSupported,
     reasons: veto === null ? reasons : [...reasons, veto.reason],
   });
   // One record of one source, whatever its name is now.
@@ -85,6 +88,10 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     (name.relation !== 'other' || hasProof(name, clues));
   return result(isClear ? 'same' : 'uncertain');
 }
+
+/** As in one artifact: what is known about the two counts, not where it was read. */
+export const mayBeSame = (a: { readonly profile: Profile }, b: { readonly profile: Profile }): boolean =>
+  matchProfiles(a.profile, b.profile, { isInArtifact: true, cosine: null }).veto === null;
 
 /** A reason besides the names themselves that no sum of points and no model overrides. */
 function vetoOf(a: Profile, b: Profile, isPartElsewhere: boolean): Contradiction | null {
@@ -215,6 +222,8 @@ export interface MatchedCandidate<T> {
   readonly match: Match;
   /** Tie breakers: whether more than the name is known, and how complete the name is. */
   readonly hasContext: boolean;
+  /** Whether more than the name of the mention is known. */
+  readonly isInContext: boolean;
   readonly isInArtifact: boolean;
   readonly fullness: number;
   readonly sortName: string;
@@ -239,14 +248,17 @@ export type Decision<T> =
 const maxConfirmed = 5;
 
 /** `hasModel`: without one, similarity of vectors alone does not keep a pair open. */
-export function decide<T>(matched: readonly MatchedCandidate<T>[], hasModel: boolean): Decision<T> {
+export function decide<T extends Matchable>(
+  matched: readonly MatchedCandidate<T>[],
+  hasModel: boolean,
+): Decision<T> {
   // By points and name, so that the order in which they were written does not matter.
   const close = matched
     .filter(({ match }) => match.verdict !== 'different' && (hasModel || !match.isByVectorOnly))
     .sort((a, b) => b.match.points - a.match.points || (a.sortName < b.sortName ? -1 : 1));
   if (close.length === 0) return { kind: 'create' };
   const same = close.filter(({ match }) => match.verdict === 'same');
-  const chosen = singleBest(same);
+  const chosen = withoutNamesakes(same, matched);
   if (chosen !== null) return { kind: 'join', chosen, others: close.filter((one) => one !== chosen) };
   return uncertain(close);
 }
@@ -262,6 +274,45 @@ export function uncertain<T>(matched: readonly MatchedCandidate<T>[]): Decision<
     rest: [...free.slice(maxConfirmed), ...vetoed],
   };
 }
+
+/** Those of them that contradict another one. */
+export const rivalsAmong = <T extends Pick<Matchable, 'profile'>>(all: readonly T[]): ReadonlySet<T> =>
+  new Set(all.filter((one) => all.some((other) => other !== one && !mayBeSame(one, other))));
+
+/** Contradicts the mention, although its name is the same or a form of it. */
+export const isNamesake = ({ veto, isByPart, name }: Match): boolean =>
+  veto !== null && !isByPart && ['same', 'variant', 'typing-error'].includes(name.relation);
+
+/**
+ * A name that fits two who contradict each other belongs to neither, unless the mention has more than role and colleagues in
+ * common with one of them, or its document names only one: which of the two was written first must not decide.
+ */
+function withoutNamesakes<T extends Matchable>(
+  same: readonly MatchedCandidate<T>[],
+  matched: readonly MatchedCandidate<T>[],
+): MatchedCandidate<T> | null {
+  const rivals = rivalsAmong(same.map(({ candidate }) => candidate));
+  const isRival = ({ candidate }: MatchedCandidate<T>) => rivals.has(candidate);
+  if (rivals.size > 0) {
+    const supported = same.filter(({ match }) => match.isSupported);
+    const clear = supported.length > 0 ? supported : same.filter((one) => one.isInArtifact && isRival(one));
+    if (clear.length > 0 && rivalsAmong(clear.map(({ candidate }) => candidate)).size === 0)
+      return singleBest(clear);
+    return singleBest(same.filter((one) => !isRival(one) && isByNameOnly(one)));
+  }
+  const namesakes = matched.flatMap(({ candidate, match }) => (isNamesake(match) ? [candidate] : []));
+  const fits = (one: T, other: T) =>
+    matchProfiles(one.profile, other.profile, { isInArtifact: false, cosine: null }).verdict === 'same';
+  return singleBest(
+    same.filter(
+      ({ candidate, match }) => match.isSupported || !namesakes.some((namesake) => fits(candidate, namesake)),
+    ),
+  );
+}
+
+/** The entity of earlier mentions by the name only, for another one. */
+const isByNameOnly = <T>({ isInContext, hasContext, match }: MatchedCandidate<T>): boolean =>
+  !isInContext && !hasContext && match.name.relation === 'same';
 
 /** Narrows by one criterion after the other; null when none or several remain. */
 function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T> | null {
@@ -281,7 +332,7 @@ function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T
 }
 
 /** A stored entity, or one that the chunk creates. */
-interface Matchable extends Pick<CandidateEntity, 'profile' | 'isInArtifact' | 'cosine'> {
+export interface Matchable extends Pick<CandidateEntity, 'profile' | 'isInArtifact' | 'cosine'> {
   readonly entity: Pick<Entity, 'entityId' | 'normalizedName'>;
 }
 
@@ -308,7 +359,8 @@ export function matchCandidates<T extends Matchable>(
         : withoutGuess(mention, profile, matchProfiles(mention.profile, profile, { isInArtifact, cosine }));
     const fullness = profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0;
     const sortName = entity.normalizedName;
-    return { candidate, match, isInArtifact, hasContext: hasContext(profile), fullness, sortName };
+    const context = { hasContext: hasContext(profile), isInContext: hasContext(mention.profile) };
+    return { candidate, match, isInArtifact, ...context, fullness, sortName };
   });
 }
 
@@ -341,6 +393,7 @@ function matchUnnamed(isSame: boolean): Match {
     veto: null,
     isByPart: false,
     isByVectorOnly: false,
+    isSupported: false,
     reasons: [reason],
   };
 }
@@ -363,10 +416,11 @@ export const pairsWith = (
   decision: PairDecision,
   ids: IdSource,
 ): readonly PairDraft[] =>
-  close.map(({ candidate, match: { points, reasons, veto } }) => ({
+  close.map(({ candidate, match: { points, reasons, veto, isByPart } }) => ({
     pairId: ids.uuid(),
     entityId,
     otherId: candidate.entity.entityId,
+    isByPart,
     confidence: confidenceOf(points),
     evidence: { points, reasons },
     ...(veto === null ? decision : leftToPerson(veto)),

@@ -42,13 +42,13 @@ export class PairStore {
 
   /**
    * Pairs of an entity and of everything merged into it, the most likely first, at most 200; without open ones that
-   * merges have contradicted.
+   * merges have contradicted, and without those of a part of a name that too many share.
    */
   async of(spaceId: number, entityId: string): Promise<readonly EntityPair[]> {
     if (!isUuid(entityId)) return [];
     const { rows } = await this.#database.query<EntityPair>(sql`
       select ${columns} from (${pairsOf(spaceId, [entityId])}) p
-      where not (p.is_contradicted and p.state in ('open', 'later'))
+      where not ((p.is_contradicted or p.is_crowded) and p.state in ('open', 'later'))
       order by p.confidence desc, p.pair_id limit 200`);
     return rows;
   }
@@ -156,11 +156,16 @@ export async function insertPairs(
     }));
   await transaction.query(sql`
     insert into entity_pair (pair_id, space_id, entity_a, entity_b, confidence, reason, evidence, state, decided_by,
-      decided_at, created_at)
+      decided_at, created_at, part)
     select t."pairId", ${spaceId}::integer, t."entityA", t."entityB", t.confidence, t.reason, t.evidence, t.state,
-      t."decidedBy", case when t."decidedBy" is null then null else ${at}::timestamptz end, ${at}::timestamptz
+      t."decidedBy", case when t."decidedBy" is null then null else ${at}::timestamptz end, ${at}::timestamptz,
+      case when t."isByPart" then (
+        select min(substr(k.key, 3)) from entity_key k join entity_key o on o.space_id = k.space_id
+          and o.key = any(array[k.key, 'w:' || substr(k.key, 3)]) and o.entity_id <> k.entity_id
+        where k.entity_id in (t."entityA", t."entityB") and o.entity_id in (t."entityA", t."entityB")
+          and left(k.key, 2) = '1:') end
     from jsonb_to_recordset(${storedJson(rows)}::jsonb) as t ("pairId" uuid, "entityA" uuid, "entityB" uuid,
-      confidence real, reason text, evidence jsonb, state text, "decidedBy" text)
+      confidence real, reason text, evidence jsonb, state text, "decidedBy" text, "isByPart" boolean)
     -- An entity may have been deleted with its artifact since.
     where exists (select from entity e where e.entity_id = t."entityA")
       and exists (select from entity e where e.entity_id = t."entityB")
@@ -179,7 +184,8 @@ async function postponeEquivalents(
 }
 
 /**
- * Those of `chosen` (a query on `entity_pair`) that are still to be decided: open or postponed, not contradicted, between two
+ * Those of `chosen` (a query on `entity_pair`) that are still to be decided: open or postponed, not contradicted, not of a part
+ * of a name that too many share, between two
  * unmerged entities without a decision that they are different. The most likely pair of each two, with `live_a` < `live_b`.
  */
 export const openPairs = (chosen: Sql): Sql => sql`
@@ -189,7 +195,7 @@ export const openPairs = (chosen: Sql): Sql => sql`
   sided as (
     select p.*, least(a.root, b.root) as live_a, greatest(a.root, b.root) as live_b
     from chosen p join family a on a.member = p.entity_a join family b on b.member = p.entity_b
-    where a.root <> b.root and p.state in ('open', 'later') and not p.is_contradicted),
+    where a.root <> b.root and p.state in ('open', 'later') and not p.is_contradicted and not p.is_crowded),
   different as (
     select distinct least(a.root, b.root) as live_a, greatest(a.root, b.root) as live_b
     from family a join entity_pair d on d.entity_a = a.member join family b on b.member = d.entity_b
@@ -206,8 +212,8 @@ export const pairsOf = (spaceId: number, entityIds: readonly string[]): Sql => s
     union select q.pair_id from family f join entity_pair q on q.entity_b = f.member)`;
 
 /**
- * Flags the newer entity of each open pair as `uncertain` and clears the flag elsewhere, for these entities and those they
- * are paired with. Other review reasons and unnamed entities are not touched.
+ * Flags the newer entity of each open pair as `uncertain`, and what is known by a part of a name that too many share, and
+ * clears the flag elsewhere, for these entities and those they are paired with. Other review reasons and unnamed entities are not touched.
  */
 export async function refreshUncertain(
   transaction: Transaction,
@@ -216,6 +222,7 @@ export async function refreshUncertain(
 ): Promise<void> {
   if (entityIds.length === 0) return;
   await refreshContradicted(transaction, spaceId, entityIds);
+  await refreshCrowded(transaction, spaceId, entityIds);
   await transaction.query(sql`
     with touched as (${pairsOf(spaceId, entityIds)}),
     family as (select * from knowledge_family(array(
@@ -224,8 +231,12 @@ export async function refreshUncertain(
       select q.* from family f join entity_pair q on q.entity_a = f.member
       union select q.* from family f join entity_pair q on q.entity_b = f.member),
     waiting as (select live_b from (${openPairs(sql`select * from around`)}) open),
+    crowded as (
+      select e.entity_id from around q join entity e on e.entity_id in (q.entity_a, q.entity_b)
+      where q.is_crowded and q.state in ('open', 'later') and position(' ' in e.normalized_name) = 0),
     flagged as (
-      select distinct f.root as id, f.root in (select live_b from waiting) as is_open from family f)
+      select distinct f.root as id, f.root in (select live_b from waiting) or f.root in (select entity_id from crowded) as is_open
+      from family f)
     update entity e set needs_review = flagged.is_open,
       review_reason = case when flagged.is_open then 'uncertain' end
     from flagged where e.entity_id = flagged.id and coalesce(e.review_reason, 'uncertain') = 'uncertain'
@@ -261,6 +272,28 @@ async function refreshContradicted(
   await transaction.query(sql`
     update entity_pair set is_contradicted = not is_contradicted
     where pair_id = any(${changed.map(({ pairId }) => pairId)}::uuid[])`);
+}
+
+/** A part of a name that more unmerged entities share has no pairs: which of them are found depends on the order. */
+const maxSharing = 20;
+
+async function refreshCrowded(
+  transaction: Transaction,
+  spaceId: number,
+  entityIds: readonly string[],
+): Promise<void> {
+  await transaction.query(sql`
+    with touched as (
+      select distinct part from (${pairsOf(spaceId, entityIds)}) p where part is not null),
+    counted as (
+      select part, (
+        select count(distinct f.root) from knowledge_family(array(
+          select distinct k.entity_id from entity_key k
+          where k.space_id = ${spaceId} and k.key = any(array['1:' || part, 'w:' || part]) limit 100)) f
+        ) > ${maxSharing} as is_crowded
+      from touched)
+    update entity_pair p set is_crowded = counted.is_crowded from counted
+    where p.space_id = ${spaceId} and p.part = counted.part and p.is_crowded <> counted.is_crowded`);
 }
 
 interface MovedPair {

@@ -15,7 +15,7 @@ import {
   decidedByRules,
   inconclusive,
   matchEntity,
-  matchProfiles,
+  mayBeSame,
   pairsWith,
   uncertain,
 } from './match.ts';
@@ -31,10 +31,6 @@ export interface ReconcileDeps extends ResolutionDeps {
   /** Called with entities whose edges a separate graph must redraw. */
   readonly onChanged?: (spaceId: number, entityIds: readonly string[]) => void;
 }
-
-/** As in one artifact: what is known about the two counts, not where it was read. */
-const mayBeSame = (a: CandidateEntity, b: CandidateEntity): boolean =>
-  matchProfiles(a.profile, b.profile, { isInArtifact: true, cosine: null }).veto === null;
 
 /** The points of a mail address. */
 const clearMargin = 6;
@@ -105,6 +101,7 @@ export class EntityRepairs {
     revision: { readonly spaceId: number; readonly revisionId: string; readonly artifactUid: string },
     signal: AbortSignal,
   ): Promise<void> {
+    await this.#separateNamesakes(revision, signal);
     for (const entityId of await this.#deps.pairs.openIn(revision, maxReconciled)) {
       const known = await this.#unmerged(entityId);
       if (!known) continue;
@@ -117,6 +114,20 @@ export class EntityRepairs {
         // The pair stays open.
         if (isFatal(error, signal) && kindOf(error) !== 'CONFLICT') throw error;
       }
+    }
+  }
+
+  async #separateNamesakes(
+    revision: { readonly spaceId: number; readonly revisionId: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { entities, ids, onChanged } = this.#deps;
+    try {
+      const changed = await entities.separateNamesakes(revision, ids, this.#now(), signal);
+      if (changed.length > 0) onChanged?.(revision.spaceId, changed);
+    } catch (error) {
+      // They are still marked as unsettled: the next document of the space repeats it.
+      if (isFatal(error, signal) && kindOf(error) !== 'CONFLICT') throw error;
     }
   }
 

@@ -20,9 +20,15 @@ export async function splitEntity(
   { into, pairId, at }: { readonly into: EntityDraft; readonly pairId: string; readonly at: Date },
 ): Promise<void> {
   const toId = into.entity.entityId;
-  await writeEntities(transaction, spaceId, { drafts: [into], additions: [], place: null }, at);
+  await writeEntities(
+    transaction,
+    spaceId,
+    { drafts: [into], additions: [], unsettled: [], place: null },
+    at,
+  );
   const { rows: moved } = await transaction.query<{ mentionId: string; resolvedId: string }>(sql`
-    update entity_mention m set entity_id = ${toId}::uuid, resolved_id = ${toId}::uuid
+    -- Without by_name: what a person has split off is not moved again.
+    update entity_mention m set entity_id = ${toId}::uuid, resolved_id = ${toId}::uuid, by_name = null
     from entity_mention before
     where before.mention_id = m.mention_id and m.mention_id = any(${mentionIds}::uuid[])
       and m.entity_id = ${fromId}::uuid and m.space_id = ${spaceId}
@@ -47,7 +53,14 @@ export async function splitEntity(
   const resolved = Object.fromEntries(ofMerged.map(({ mentionId, resolvedId }) => [mentionId, resolvedId]));
   const evidence = { reasons: [reason], ...(ofMerged.length > 0 ? { resolved } : {}) };
   // Decided by a person: this pair is never proposed again.
-  const decision = { reason, evidence, confidence: 0, state: 'different', decidedBy: 'split' } as const;
+  const decision = {
+    reason,
+    evidence,
+    confidence: 0,
+    isByPart: false,
+    state: 'different',
+    decidedBy: 'split',
+  } as const;
   await insertPairs(transaction, spaceId, [{ pairId, entityId: toId, otherId: fromId, ...decision }], at);
 }
 
@@ -86,7 +99,7 @@ async function aliasesToMove(transaction: Transaction, { fromId, toId }: Move): 
   return rows.map(({ name }) => name);
 }
 
-interface MentionMove extends Move {
+export interface MentionMove extends Move {
   /** Mentions that belong to `toId` now and belonged to `fromId`. */
   readonly mentionIds: readonly string[];
 }
@@ -141,10 +154,20 @@ const eventsToMove = ({ fromId, mentionIds }: MentionMove): Sql => sql`
 /** Moves names with their lookup keys. A name that `toId` already has is only deleted from `fromId`. */
 export async function moveAliases(
   transaction: Transaction,
-  { fromId, toId }: Move,
+  move: Move,
   normalizedAliases: readonly string[],
 ): Promise<void> {
   if (normalizedAliases.length === 0) return;
+  await copyAliases(transaction, move, normalizedAliases);
+  await transaction.query(sql`
+    delete from entity_alias where entity_id = ${move.fromId}::uuid and normalized_alias = any(${normalizedAliases}::text[])`);
+}
+
+export async function copyAliases(
+  transaction: Transaction,
+  { fromId, toId }: Move,
+  normalizedAliases: readonly string[],
+): Promise<void> {
   await transaction.query(sql`
     insert into entity_alias (entity_id, space_id, alias, normalized_alias, first_artifact_uid)
     select ${toId}::uuid, space_id, alias, normalized_alias, first_artifact_uid from entity_alias
@@ -153,6 +176,4 @@ export async function moveAliases(
     insert into entity_key (space_id, key, entity_id, normalized_alias)
     select space_id, key, ${toId}::uuid, normalized_alias from entity_key
     where entity_id = ${fromId}::uuid and normalized_alias = any(${normalizedAliases}::text[]) on conflict do nothing`);
-  await transaction.query(sql`
-    delete from entity_alias where entity_id = ${fromId}::uuid and normalized_alias = any(${normalizedAliases}::text[])`);
 }

@@ -74,6 +74,8 @@ export interface EntityResolutionResult {
   /** The entity it may be the same as; there is an open pair. */
   readonly uncertainMatch: string | null;
   readonly canonicalName: string;
+  /** The name of a mention that has no other clue. */
+  readonly byName: string | null;
 }
 
 /** The location of a mention. */
@@ -134,7 +136,11 @@ export interface CandidateEntity {
   readonly isInArtifact: boolean;
   /** Cosine of the vectors, if both have one. */
   readonly cosine: number | null;
+  readonly namesakes: NamesakeState | null;
 }
+
+/** An entity that contradicts another of its name: whether mentions by the name only are separated from both. */
+export type NamesakeState = 'unsettled' | 'settled';
 
 export interface NameRow {
   readonly alias: string;
@@ -154,6 +160,7 @@ export interface EntityDraft {
   readonly clues: CleanClues;
   readonly embedding: EntityEmbedding | null;
   readonly reviewReason: ReviewReason | null;
+  readonly namesakes: NamesakeState | null;
 }
 
 /** What a mention adds to an existing entity. */
@@ -170,6 +177,8 @@ export interface PairDraft extends Pick<
 > {
   readonly entityId: string;
   readonly otherId: string;
+  /** They match by a given name or a surname alone. */
+  readonly isByPart: boolean;
   readonly state: 'open' | 'different';
 }
 
@@ -178,6 +187,8 @@ export interface ResolutionPlan {
   readonly place: Pick<MentionPlace, 'artifactUid' | 'revisionId'>;
   readonly drafts: readonly EntityDraft[];
   readonly additions: readonly EntityAddition[];
+  /** Stored entities that become `unsettled`. */
+  readonly unsettled: readonly string[];
   readonly pairs: readonly PairDraft[];
   /** What the search for candidates looked for, and the version of the space then; null: it failed. */
   readonly search: { readonly queries: readonly CandidateQuery[]; readonly version: string } | null;

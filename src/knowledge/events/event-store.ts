@@ -116,13 +116,15 @@ export class EventStore {
     live?: ReadonlyMap<string, string>,
   ) {
     const resolved = mentions.flatMap((mention, index) => {
-      const { entityId } = results[index] ?? {};
+      const { entityId, byName } = results[index] ?? {};
       const relation = relations[index] ?? null;
       if (entityId === undefined) return [];
-      return [{ mention, relation, of: { entity: live?.get(entityId) ?? entityId, resolved: entityId } }];
+      return [
+        { mention, relation, byName, of: { entity: live?.get(entityId) ?? entityId, resolved: entityId } },
+      ];
     });
     const byRef = new Map(resolved.map(({ mention, of }) => [mention.ref, of]));
-    const mentionRows = resolved.map(({ mention, relation, of }) => ({
+    const mentionRows = resolved.map(({ mention, relation, byName, of }) => ({
       id: this.#deps.ids.uuid(),
       ...of,
       surface: mention.surfaceForm,
@@ -131,6 +133,7 @@ export class EventStore {
       method: mention.method,
       confidence: mention.confidence,
       relation,
+      by_name: byName,
     }));
     const eventRows = events.map((event) => ({
       id: this.#deps.ids.uuid(),

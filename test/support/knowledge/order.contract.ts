@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Random } from '../../../src/core/index.ts';
 import { seededRandom } from '../../../src/core/index.ts';
+import { sql } from '../../../src/platform/postgres/index.ts';
 import type { MentionInput } from '../entity-world.ts';
 import { entityWorld } from '../entity-world.ts';
 import type { KnowledgeWorld } from '../knowledge-world.ts';
@@ -31,9 +32,107 @@ function familyOf(index: number): readonly (readonly MentionInput[])[] {
   ];
 }
 
-const labelOf = (mention: MentionInput): string => (typeof mention === 'string' ? mention : mention.name);
+const surnames =
+  'Abernathy Brzezinski Castellan Drummond Eisenhart Fitzwarren Grimaldi Hollister Iverson Jankowski'.split(
+    ' ',
+  );
 
-function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
+/** Documents in which one name belongs to several people or companies, and is mentioned without anything else as well. */
+const namesakes: readonly ((given: string, surname: string) => readonly (readonly MentionInput[])[])[] = [
+  function byEmployer(given, surname) {
+    const name = `${given} ${surname}`;
+    const at = (organization: string) => ({ name, organization });
+    return [
+      ...['Acme', 'Globex', 'Initech'].flatMap((organization) => [[at(organization)], [at(organization)]]),
+      [name],
+      [`${surname}, ${given}`],
+      // Its parts belong to the name of their document.
+      [`Dr. ${given} ${surname}`, given, 'Olga Brandt'],
+      // One of them by its document, which names no other.
+      [at('Globex'), name],
+      [name, at('Initech')],
+      // Any of the two.
+      [at('Acme'), at('Globex'), name],
+    ];
+  },
+  function byMail(given, surname) {
+    const name = `${given} ${surname}`;
+    return [
+      [{ name, email: `${given}.${surname}@acme.example` }],
+      [{ name, email: `${given}.${surname}@globex.example` }],
+      [{ name, organization: 'Globex' }],
+      [name],
+      [name, 'Olga Brandt'],
+      [{ name, role: 'Director' }],
+    ];
+  },
+  function byLegalForm(given, surname) {
+    const name = `${surname}${given.toLowerCase()}`;
+    const company = (form = '') => ({ name: `${name}${form}`, type: 'organization' as const });
+    return [
+      ...[' AG', ' GmbH', ' SE'].flatMap((form) => [[company(form)], [company(form), 'Olga Brandt']]),
+      [company()],
+      [company()],
+      [company(), 'Olga Brandt'],
+      [company(), company(' AG')],
+    ];
+  },
+];
+
+const namesakesOf = (index: number): readonly (readonly MentionInput[])[] =>
+  namesakes[index % namesakes.length]?.(
+    givenNames[Math.floor(index / surnames.length) % givenNames.length] ?? '',
+    surnames[index % surnames.length] ?? '',
+  ) ?? [];
+
+/** Mentions of one name by itself, and with what distinguishes those who have it. Each set of documents has one kind. */
+const kinds: readonly (readonly MentionInput[])[] = [
+  ['Acme', 'Globex', 'Initech'].map((organization) => ({ name: 'Nora Vance', organization })),
+  ['acme', 'globex'].map((domain) => ({ name: 'Nora Vance', email: `nora.vance@${domain}.example` })),
+  ['user/1', 'user/2', 'user/3'].map((id) => ({ name: 'Nora Vance', identity: `looker#${id}` })),
+  ['Mr. Nora Vance', 'Mrs. Nora Vance'],
+  [
+    { name: 'Robert Vance', organization: 'Acme' },
+    { name: 'Bob Vance', organization: 'Acme' },
+    { name: 'Bob Vance', organization: 'Globex' },
+  ],
+  ['Zorvexa AG', 'Zorvexa GmbH', 'Zorvexa SE'].map((name) => ({ name, type: 'organization' })),
+];
+const bareNames: readonly (readonly MentionInput[])[] = [
+  ['Nora Vance', 'Vance, Nora', 'Nora'],
+  ...kinds.slice(1, 4).map(() => ['Nora Vance', 'Vance, Nora', { name: 'Dr. Nora Vance', role: 'Director' }]),
+  ['Robert Vance', 'Bob Vance'],
+  ['Zorvexa', 'The Zorvexa'].map((name) => ({ name, type: 'organization' as const })),
+];
+
+function randomDocuments(index: number, random: Random): readonly (readonly MentionInput[])[] {
+  const numberUpTo = (most: number) => 1 + Math.floor(random.next() * most);
+  const mentions = [kinds, bareNames].map((all) => all[index % kinds.length] ?? []);
+  return Array.from({ length: 2 + numberUpTo(6) }, () =>
+    Array.from({ length: numberUpTo(3) }, () => {
+      const from = mentions[numberUpTo(2) - 1] ?? [];
+      return from[numberUpTo(from.length) - 1] ?? '';
+    }),
+  );
+}
+
+/** People who share a given name: so many that it identifies none of them, or few enough for a pair with each. */
+const sharing = (given: string, count: number): readonly (readonly MentionInput[])[] => [
+  ...Array.from({ length: count }, (_, index) => [
+    `${given} ${surnames[index % surnames.length]}${['', 'son', 'berg'][Math.floor(index / surnames.length)]}`,
+  ]),
+  [given],
+  [given, 'Olga Brandt'],
+  [given],
+];
+
+const labelOf = (mention: MentionInput): string => {
+  if (typeof mention === 'string') return mention;
+  const { name, organization, email } = mention;
+  return [name, organization ?? email ?? []].flat().join(' of ');
+};
+
+export function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   const left = [...items];
   for (let index = left.length - 1; index > 0; index--) {
     const other = Math.floor(random.next() * (index + 1));
@@ -42,8 +141,8 @@ function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   return left;
 }
 
-/** Which names are one entity, and between which entities pairs are open. */
-async function resultOf(
+/** Which names are one entity, between which entities pairs are open, and which need a review without a pair. */
+export async function resultOf(
   world: KnowledgeWorld,
   documents: readonly (readonly MentionInput[])[],
   concurrency: number,
@@ -53,30 +152,40 @@ async function resultOf(
   const [first] = resolvers;
   if (!first) throw new TypeError('There is no resolver.');
   const left = [...documents];
-  const found: { label: string; id: string }[] = [];
+  const read = new Map<string, readonly MentionInput[]>();
   await Promise.all(
     resolvers.map(async (at) => {
       for (let mentions = left.shift(); mentions !== undefined; mentions = left.shift()) {
-        const { ids, place } = await at.read(space, mentions);
+        const positioned = mentions.map((mention, index) => ({
+          ...(typeof mention === 'string' ? { name: mention } : mention),
+          at: index,
+        }));
+        const { place } = await at.read(space, positioned);
         await at.repairs.reconcile(place, at.signal);
-        for (const [index, mention] of mentions.entries())
-          found.push({ label: labelOf(mention), id: ids[index] ?? '' });
+        read.set(place.revisionId, mentions);
       }
     }),
   );
-  const live = new Map<string, string>();
-  for (const { id } of found) live.set(id, (await first.service.get(space, id)).entityId);
+  const { rows } = await world.database.query<{ id: string; revision: string; index: number }>(sql`
+    select entity_id as id, revision_id as revision, start_char as index from entity_mention
+    where space_id = ${space.spaceId}`);
   const labels = new Map(
-    [...Map.groupBy(found, ({ id }) => live.get(id) ?? '')].map(([id, all]) => [
+    [...Map.groupBy(rows, ({ id }) => id)].map(([id, all]) => [
       id,
       all
-        .map(({ label }) => label)
+        .map(({ revision, index }) => labelOf(read.get(revision)?.[index] ?? ''))
         .sort()
         .join(' = '),
     ]),
   );
   const pairs = await first.service.review(space, 1_000);
+  const paired = new Set(pairs.flatMap(({ a, b }) => [a.entityId, b.entityId]));
+  const waiting = await first.service.list({ spaceId: space.spaceId, needsReview: true, limit: 1_000 });
   return {
+    flagged: waiting
+      .filter(({ entityId }) => !paired.has(entityId))
+      .map(({ entityId }) => labels.get(entityId) ?? '')
+      .sort(),
     entities: [...labels.values()].sort(),
     pairs: pairs
       .map(({ a, b }) =>
@@ -97,6 +206,60 @@ interface OrderCase {
 }
 
 export function testOrder(worldOf: () => KnowledgeWorld, { families, concurrencies, seed }: OrderCase): void {
+  it(`separate what is known by its name only in ${2 * families} random sets of documents`, async () => {
+    const random = seededRandom(seed);
+    for (let index = 0; index < 2 * families; index++) {
+      const documents = randomDocuments(index, random);
+      const expected = await resultOf(worldOf(), documents, 1);
+      for (const concurrency of concurrencies)
+        expect(
+          await resultOf(worldOf(), shuffled(documents, random), concurrency),
+          `${concurrency} at a time: ${JSON.stringify(documents)}`,
+        ).toEqual(expected);
+    }
+  });
+
+  it('have pairs with all who share a given name, or with none when they are too many', async () => {
+    const random = seededRandom(seed);
+    const documents = [...sharing('Ingrid', 17), ...sharing('Tobias', 18), ...sharing('Marisol', 25)];
+    const expected = await resultOf(worldOf(), documents, 1);
+    expect(expected.entities).toHaveLength(17 + 18 + 25 + 3 * 3 + 1);
+    // Of 17 people with each of the three that are known by the given name, and of these with each other.
+    expect(expected.pairs).toHaveLength(17 * 3 + 3);
+    expect(expected.flagged).toEqual([...Array(3).fill('Marisol'), ...Array(3).fill('Tobias')]);
+    for (const concurrency of concurrencies)
+      expect(
+        await resultOf(worldOf(), shuffled(documents, random), concurrency),
+        `${concurrency} at a time`,
+      ).toEqual(expected);
+  });
+
+  it(`separate what is known by its name only from ${families} groups of namesakes, one or many at a time`, async () => {
+    const random = seededRandom(seed);
+    const groups = Array.from({ length: families }, (_, index) => namesakesOf(index));
+    const documents = groups.flat();
+    // The contexts first, what is known by its name only last.
+    const hasContext = ([first]: readonly MentionInput[]) =>
+      first && labelOf(first).includes(' of ') ? 0 : 1;
+    const sorted = documents.toSorted((a, b) => hasContext(a) - hasContext(b));
+    const expected = await resultOf(worldOf(), sorted, 1);
+    const byKind = Map.groupBy(groups.keys(), (index) => index % namesakes.length);
+    const counts = [0, 1, 2].map((kind) => byKind.get(kind)?.length ?? 0);
+    // Per group one entity for each context, and one for the name.
+    expect(expected.entities).toHaveLength(
+      1 + [4, 3, 4].reduce((sum, size, kind) => sum + size * (counts[kind] ?? 0), 0),
+    );
+    // A pair of the name with each; those of companies are open for a person, too.
+    expect(expected.pairs).toHaveLength(
+      [3, 2, 6].reduce((sum, size, kind) => sum + size * (counts[kind] ?? 0), 0),
+    );
+    for (const concurrency of concurrencies)
+      expect(
+        await resultOf(worldOf(), shuffled(documents, random), concurrency),
+        `${concurrency} at a time`,
+      ).toEqual(expected);
+  });
+
   it(`are the same for every permutation of ${families} families, one or many at a time`, async () => {
     const random = seededRandom(seed);
     const documents = Array.from({ length: families }, (_, index) => familyOf(index)).flat();

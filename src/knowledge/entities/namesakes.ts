@@ -1,0 +1,300 @@
+// Separates mentions of which only the name is known, when it fits several entities that contradict each other: each belongs
+// to the one that its document names, else to an entity of its own with a pair to each. The result depends neither on the
+// order of documents nor on which of the entities a mention had joined before the others were known.
+import type { IdSource } from '../../core/index.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
+import { sql } from '../../platform/postgres/sql.ts';
+import { deleteUnmentioned } from '../artifacts/remove-artifact.ts';
+import type { EntityType } from '../reading/types.ts';
+import { nameKeys } from './blocking-keys.ts';
+import type { CleanClues, Profile } from './compare-clues.ts';
+import { profileOf } from './compare-clues.ts';
+import type { FoundCandidates } from './candidate-queries.ts';
+import { touchEntities, writeEntities } from './entity-writes.ts';
+import type { Matchable, MatchedCandidate } from './match.ts';
+import { inconclusive, matchCandidates, mayBeSame, pairsWith, rivalsAmong } from './match.ts';
+import { normalizeName } from './normalize.ts';
+import { insertPairs, refreshUncertain } from './pair-store.ts';
+import type { MentionMove } from './split-entity.ts';
+import { copyAliases, moveParticipations } from './split-entity.ts';
+import type { CandidateEntity, CandidateQuery } from './types.ts';
+
+/** Mentions of an entity in one artifact by one name and nothing else. */
+interface BareMentions {
+  readonly entityId: string;
+  readonly type: EntityType;
+  readonly name: string;
+  readonly artifactUid: string;
+  readonly mentionIds: readonly string[];
+}
+
+interface NamesakeMove {
+  /** Null: an entity of their own, which does not exist yet. */
+  readonly toId: string | null;
+  /** Of all documents in which they move alike. */
+  readonly mentions: BareMentions;
+  /** From one of those that contradict each other, as opposed to the entity of the name. */
+  readonly isFromRival: boolean;
+  /** Set when it has the name as its canonical one and another that distinguishes it: Acme is known to be Acme AG. */
+  readonly ownName: string | null;
+  /** What the name may refer to. */
+  readonly close: readonly MatchedCandidate<CandidateEntity>[];
+}
+
+export interface NamesakeWork {
+  readonly moves: readonly NamesakeMove[];
+  /** Entities to mark as settled when the moves are done. */
+  readonly unsettled: readonly string[];
+}
+
+/** Entities that are settled after one document; the next document continues. */
+const maxUnsettled = 200;
+
+/** What is to be done after a document. Reads only; to be read again under the lock of the space before it is done. */
+export async function findNamesakes(
+  queryable: Queryable,
+  search: (queries: readonly CandidateQuery[]) => Promise<FoundCandidates>,
+  { spaceId, revisionId }: { readonly spaceId: number; readonly revisionId: string },
+  signal: AbortSignal,
+): Promise<NamesakeWork> {
+  const { rows } = await queryable.query<
+    Omit<BareMentions, 'name'> & { name: string | null; isUnsettled: boolean }
+  >(
+    sql`
+    with chosen as (
+      select m.mention_id, m.entity_id, m.by_name, m.artifact_uid, e.entity_type, false as is_unsettled
+      from entity_mention m join entity e using (entity_id)
+      where m.revision_id = ${revisionId}::uuid and m.by_name is not null and m.resolved_id = m.entity_id
+        and e.namesakes = 'settled'
+      union all
+      select m.mention_id, e.entity_id, m.by_name, m.artifact_uid, e.entity_type, true
+      from (select * from entity where space_id = ${spaceId} and namesakes = 'unsettled'
+          order by entity_id limit ${maxUnsettled}) e
+        left join entity_mention m
+          on m.entity_id = e.entity_id and m.by_name is not null and m.resolved_id = m.entity_id)
+    select entity_id as "entityId", entity_type as type, by_name as name, artifact_uid as "artifactUid",
+      is_unsettled as "isUnsettled", array_agg(mention_id) as "mentionIds"
+    from chosen group by 1, 2, 3, 4, 5 order by 3, 1, 4`,
+    { signal, isFrequent: true },
+  );
+  const unsettled = [
+    ...new Set(rows.flatMap(({ isUnsettled, entityId }) => (isUnsettled ? [entityId] : []))),
+  ];
+  const bare = rows.flatMap(({ name, ...row }) => (name === null ? [] : [{ ...row, name }]));
+  const searched = grouped(bare, ({ type, name }) => JSON.stringify([type, name]));
+  if (searched.length === 0) return { moves: [], unsettled };
+  const { found } = await search(searched.map(({ first }) => queryOf(first)));
+  const names = searched.map(({ first, all: mentions }, index) => {
+    const close = fitting(first, found[index] ?? []);
+    const same = close.filter(({ match }) => match.verdict === 'same').map(({ candidate }) => candidate);
+    return { mentions, close, same, rivals: rivalsAmong(same) };
+  });
+  const torn = names.filter(({ rivals }) => rivals.size > 0);
+  const named = await findNamed(queryable, torn, signal);
+  const moves = torn.flatMap(({ mentions, close, same, rivals }) => {
+    const holder = close.find(
+      ({ candidate, match, hasContext }) =>
+        same.includes(candidate) && !rivals.has(candidate) && !hasContext && match.name.relation === 'same',
+    )?.candidate.entity.entityId;
+    const fitted = new Map(same.map((one) => [one.entity.entityId, one]));
+    const isNamed = namedIn(rivals, named);
+    return mentions.flatMap((one): readonly NamesakeMove[] => {
+      const from = fitted.get(one.entityId);
+      if (!from) return [];
+      const inDocument = [...rivals].filter(({ entity }) => isNamed(entity.entityId, one.artifactUid));
+      const toId = (inDocument.length === 1 ? inDocument[0]?.entity.entityId : holder) ?? null;
+      const isFromRival = rivals.has(from);
+      const ownName = isFromRival ? ownNameOf(from, rivals) : null;
+      return toId === one.entityId ? [] : [{ toId, isFromRival, ownName, mentions: one, close }];
+    });
+  });
+  // Parts of a name, which only their document gives a meaning, go with the name.
+  const parts = names.flatMap(({ mentions, same }) =>
+    mentions.filter(({ entityId }) => !same.some(({ entity }) => entity.entityId === entityId)),
+  );
+  return { moves: together(moves, parts), unsettled };
+}
+
+const grouped = <T>(items: readonly T[], keyOf: (item: T) => string) =>
+  [...Map.groupBy(items, keyOf).values()].flatMap((all) => {
+    const [first] = all;
+    return first === undefined ? [] : [{ first, all }];
+  });
+
+/** One move for each name between two entities, with the other mentions of the same documents. */
+function together(moves: readonly NamesakeMove[], parts: readonly BareMentions[]): readonly NamesakeMove[] {
+  const documentOf = ({ entityId, artifactUid }: BareMentions) => `${entityId} ${artifactUid}`;
+  const partsOf = Map.groupBy(parts, documentOf);
+  const groups = grouped(moves, ({ toId, mentions: { entityId, type, name } }) =>
+    JSON.stringify([entityId, toId, type, name]),
+  );
+  return groups.map(({ first, all }) => {
+    const mentionIds = all.flatMap(({ mentions }) => {
+      const own = partsOf.get(documentOf(mentions)) ?? [];
+      partsOf.delete(documentOf(mentions));
+      return [mentions, ...own].flatMap((one) => one.mentionIds);
+    });
+    return { ...first, mentions: { ...first.mentions, mentionIds } };
+  });
+}
+
+const noClues: CleanClues = { role: null, organization: null, email: null, notes: [] };
+
+const bareProfile = ({ type, name }: Pick<BareMentions, 'type' | 'name'>): Profile =>
+  profileOf(type, [name], noClues);
+
+const queryOf = ({ type, name }: BareMentions): CandidateQuery => ({
+  normalizedNames: [normalizeName(name, type)],
+  keys: nameKeys(name, type).lookup,
+  emails: [],
+});
+
+/** As in a document that names none of them. */
+const fitting = <T extends Matchable>(bare: Pick<BareMentions, 'type' | 'name'>, found: readonly T[]) =>
+  matchCandidates(
+    { profile: bareProfile(bare), name: bare.name, normalizedName: normalizeName(bare.name, bare.type) },
+    found,
+  ).filter(({ match }) => match.verdict !== 'different' && !match.isByVectorOnly);
+
+interface Named {
+  readonly entityId: string;
+  readonly artifactUid: string;
+  readonly byName: string | null;
+}
+
+/** How the documents of these mentions name the rivals. */
+async function findNamed(
+  queryable: Queryable,
+  torn: readonly {
+    readonly mentions: readonly BareMentions[];
+    readonly rivals: ReadonlySet<CandidateEntity>;
+  }[],
+  signal: AbortSignal,
+): Promise<readonly Named[]> {
+  if (torn.length === 0) return [];
+  const ids = new Set(torn.flatMap(({ rivals }) => [...rivals].map(({ entity }) => entity.entityId)));
+  const artifacts = new Set(torn.flatMap(({ mentions }) => mentions.map(({ artifactUid }) => artifactUid)));
+  const { rows } = await queryable.query<Named>(
+    sql`
+    select distinct entity_id as "entityId", artifact_uid as "artifactUid", by_name as "byName" from entity_mention
+    where entity_id = any(${[...ids]}::uuid[]) and artifact_uid = any(${[...artifacts]}::uuid[])`,
+    { signal },
+  );
+  return rows;
+}
+
+/** `Acme AG`, as opposed to `Acme`, which fits Acme GmbH, too. */
+const isOwnName = (name: string, type: EntityType, rivals: ReadonlySet<CandidateEntity>): boolean =>
+  [...rivals].some((rival) => !mayBeSame({ profile: bareProfile({ type, name }) }, rival));
+
+const ownNameOf = (
+  { entity: { canonicalName, type }, profile: { names } }: CandidateEntity,
+  rivals: ReadonlySet<CandidateEntity>,
+): string | null =>
+  isOwnName(canonicalName, type, rivals)
+    ? null
+    : (names.filter((name) => isOwnName(name, type, rivals)).sort()[0] ?? null);
+
+/** Whether a document names one of them by more than a name that fits another one, too. */
+function namedIn(
+  rivals: ReadonlySet<CandidateEntity>,
+  named: readonly Named[],
+): (entityId: string, artifactUid: string) => boolean {
+  const types = new Map([...rivals].map(({ entity }) => [entity.entityId, entity.type]));
+  const keys = new Set<string>();
+  for (const [entityId, type] of types) {
+    const own = named.filter((one) => one.entityId === entityId);
+    for (const [byName, all] of Map.groupBy(own, (one) => one.byName))
+      if (byName === null || isOwnName(byName, type, rivals))
+        for (const { artifactUid } of all) keys.add(`${entityId} ${artifactUid}`);
+  }
+  return (entityId, artifactUid) => keys.has(`${entityId} ${artifactUid}`);
+}
+
+/** Runs in the caller's transaction, after `lockEntities`. Returns the entities that it changed. */
+export async function moveNamesakes(
+  transaction: Transaction,
+  spaceId: number,
+  { moves, unsettled }: NamesakeWork,
+  ids: IdSource,
+  at: Date,
+): Promise<readonly string[]> {
+  const created: Matchable[] = [];
+  const changed = new Set<string>();
+  for (const move of moves) {
+    const { entityId: fromId, mentionIds } = move.mentions;
+    const toId = move.toId ?? (await create(transaction, spaceId, move, created, ids, at));
+    await moveMentions(transaction, { fromId, toId, mentionIds }, move);
+    changed.add(fromId).add(toId);
+  }
+  const left = [
+    ...new Set(moves.flatMap(({ mentions, isFromRival }) => (isFromRival ? [] : [mentions.entityId]))),
+  ];
+  // Mentions of the others may not be written yet.
+  await deleteUnmentioned(transaction, sql`e.entity_id = any(${left}::uuid[]) and e.space_id = ${spaceId}`);
+  await transaction.query(sql`
+    update entity set namesakes = 'settled' where entity_id = any(${unsettled}::uuid[]) and space_id = ${spaceId}`);
+  if (changed.size > 0) {
+    await refreshUncertain(transaction, spaceId, [...changed]);
+    await touchEntities(transaction, spaceId, [...changed]);
+  }
+  return [...changed];
+}
+
+/** The entity of the name, with a pair to each that it may be. Other forms of the name share it. */
+async function create(
+  transaction: Transaction,
+  spaceId: number,
+  { mentions, close }: Pick<NamesakeMove, 'mentions' | 'close'>,
+  created: Matchable[],
+  ids: IdSource,
+  at: Date,
+): Promise<string> {
+  const { type, name } = mentions;
+  const others = fitting(mentions, created);
+  const known = others.find(({ match }) => match.name.relation === 'same');
+  if (known) return known.candidate.entity.entityId;
+  const normalizedName = normalizeName(name, type);
+  const entity = { entityId: ids.uuid(), type, canonicalName: name, normalizedName };
+  const names = [{ alias: name, normalizedAlias: normalizedName, keys: nameKeys(name, type).stored }];
+  const draft = {
+    entity,
+    names,
+    clues: noClues,
+    embedding: null,
+    reviewReason: null,
+    namesakes: 'settled',
+  } as const;
+  await writeEntities(
+    transaction,
+    spaceId,
+    { drafts: [draft], additions: [], unsettled: [], place: null },
+    at,
+  );
+  await insertPairs(
+    transaction,
+    spaceId,
+    pairsWith(entity.entityId, [...close, ...others], inconclusive, ids),
+    at,
+  );
+  created.push({ entity, profile: bareProfile(mentions), isInArtifact: false, cosine: null });
+  return entity.entityId;
+}
+
+/** The names stay known for the other, too: how its own mentions with clues were spelled is not stored. */
+async function moveMentions(
+  transaction: Transaction,
+  move: MentionMove,
+  { ownName, mentions: { type, name } }: NamesakeMove,
+): Promise<void> {
+  const { fromId, toId, mentionIds } = move;
+  await transaction.query(sql`
+    update entity_mention set entity_id = ${toId}::uuid, resolved_id = ${toId}::uuid
+    where mention_id = any(${mentionIds}::uuid[]) and entity_id = ${fromId}::uuid`);
+  await moveParticipations(transaction, move);
+  await copyAliases(transaction, move, [normalizeName(name, type)]);
+  if (ownName !== null)
+    await transaction.query(sql`
+      update entity set canonical_name = ${ownName}, normalized_name = ${normalizeName(ownName, type)}
+      where entity_id = ${fromId}::uuid`);
+}
