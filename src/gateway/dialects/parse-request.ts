@@ -16,6 +16,7 @@ import { openAiCompletions } from './openai-completions.ts';
 import { openAiResponses } from './openai-responses.ts';
 import type { JsonObject } from './json.ts';
 import { asObject } from './json.ts';
+import { textOf } from './wire.ts';
 
 /** APIs of callers. */
 export type RequestKind = Exclude<ChatApi, 'gemini'> | 'embeddings' | PassThroughEndpoint;
@@ -137,8 +138,8 @@ function parseChat(body: Uint8Array, { json, length, model, modelSpans }: Parsed
     estimatedPromptTokens,
     estimatedTokens: estimatedPromptTokens + completionTokensOf(json),
     decode: decodedOnce(() => {
-      // Parsed again: keeping the JSON of every request would cost more than it saves.
-      const again = parseBody(body).json;
+      // Parsed again, without the checks: keeping the JSON of every request would cost more than it saves.
+      const again = JSON.parse(textOf(body)) as JsonObject;
       return { json: again, conversation: withJsonLimit(openAiChat.decodeRequest(again)) };
     }),
   };

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { StreamReader } from './stream-reader.ts';
 
@@ -72,7 +72,12 @@ type Shape = typeof shape extends fc.Arbitrary<infer Value> ? Value : never;
 
 function written({ delta, index, reason, first, last, raw, space, end, choices }: Shape, content: string) {
   const choice = { index, delta: delta(content), finish_reason: reason };
-  const body = { id: 'c', ...first(content), choices: Array.from({ length: choices }, () => choice), ...last };
+  const body = {
+    id: 'c',
+    ...first(content),
+    choices: Array.from({ length: choices }, () => choice),
+    ...last,
+  };
   const json = JSON.stringify(body, null, space).replaceAll('\n', '').replaceAll('"a"', `"${raw}"`);
   return eventOf(json, end);
 }

@@ -235,8 +235,7 @@ class ChatFacts implements StreamFacts {
     if (!chunk) return { failureClass: 'invalid-response' };
     const charactersBefore = this.characters;
     const failure = this.#readChunk(chunk);
-    if (!failure && this.isContentLast)
-      this.#similar.learn(bytes, chunk, this.characters - charactersBefore);
+    if (!failure && this.isContentLast) this.#similar.learn(bytes, chunk, this.characters - charactersBefore);
     return failure;
   }
 
@@ -328,11 +327,19 @@ class DecodedFacts implements StreamFacts {
 const blankLine = Buffer.from('\n\n');
 
 function joinRepaired(list: readonly Repaired[]): Uint8Array | undefined {
-  const parts = list.map((part) =>
-    part instanceof Uint8Array
-      ? part
-      : Buffer.from(`event: ${String(part['type'])}\ndata: ${JSON.stringify(part)}\n\n`),
-  );
+  const parts: Uint8Array[] = [];
+  // Written at once: one event may become thousands.
+  let text = '';
+  const write = () => {
+    if (text !== '') parts.push(Buffer.from(text));
+    text = '';
+  };
+  for (const part of list)
+    if (part instanceof Uint8Array) {
+      write();
+      parts.push(part);
+    } else text += `event: ${String(part['type'])}\ndata: ${JSON.stringify(part)}\n\n`;
+  write();
   return parts.length > 1 ? Buffer.concat(parts) : parts[0];
 }
 
