@@ -394,6 +394,22 @@ it('ends all processes when the main one is killed', async () => {
   await goneAll(server.pids());
 });
 
+it('hands out again the connections that a killed process has not taken', async () => {
+  const server = await serve('embedded', 2, { provider: await startProvider() });
+  const [pid = 0] = server.pids();
+  process.kill(pid, 'SIGSTOP');
+  const all = clients(server.url, 12).map((client) => client.complete());
+  let ended = 0;
+  for (const each of all) void each.catch(() => undefined).finally(() => (ended += 1));
+  // Every other one waits for the process.
+  await expect.poll(() => ended).toBe(6);
+  process.kill(pid, 'SIGKILL');
+  const results = await Promise.allSettled(all);
+  const statuses = results.map((result) => (result.status === 'fulfilled' ? result.value.status : 0));
+  // One was being handed over.
+  expect(statuses.toSorted((a, b) => a - b).slice(1)).toEqual(Array(11).fill(200));
+});
+
 it.each(['0', '65', 'x', '-1', '1.5', ''])('rejects --processes %j', async (value) => {
   const run = await runHeadworks(['serve', '--port', '0', '--processes', value], await temporaryFolder());
   expect(run).toMatchObject({ code: 2, stdout: '' });

@@ -55,6 +55,9 @@ interface Running {
   readonly child: ChildProcess;
   isReady: boolean;
   load: Load;
+  /** The connection that the process has not confirmed yet, and those that follow. */
+  handing: Socket | undefined;
+  readonly queued: Socket[];
 }
 
 const noLoad: Load = { inFlight: 0, queued: 0 };
@@ -144,11 +147,32 @@ export class GatewayProcesses {
     const others = this.#isStopping ? [] : [...this.#running].filter(({ isReady }) => isReady);
     const chosen = others[this.#turn++ % (others.length + 1)];
     if (chosen) {
-      send(chosen.child, { kind: 'connection' }, socket);
+      chosen.queued.push(socket);
+      this.#handNext(chosen);
       return;
     }
     this.#here?.server.emit('connection', socket);
     socket.resume();
+  }
+
+  /** One after the other: Node has a queue of its own, but loses it when the process ends. */
+  #handNext(running: Running): void {
+    if (running.handing) return;
+    running.handing = running.queued.shift();
+    if (running.handing) send(running.child, { kind: 'connection' }, running.handing);
+  }
+
+  #onTaken(running: Running): void {
+    // The process has a handle of its own.
+    running.handing?.destroy();
+    running.handing = undefined;
+    this.#handNext(running);
+  }
+
+  /** The process may have read from the connection that was being handed over: its client must send again. */
+  #handOutAgain(running: Running): void {
+    running.handing?.destroy();
+    for (const socket of running.queued.splice(0)) this.#handOut(socket);
   }
 
   async #startOne(restarts: number, isFirst: boolean): Promise<void> {
@@ -159,12 +183,13 @@ export class GatewayProcesses {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    const running: Running = { child, isReady: false, load: noLoad };
+    const running: Running = { child, isReady: false, load: noLoad, handing: undefined, queued: [] };
     this.#running.add(running);
     const started = Promise.withResolvers<void>();
     child.on('message', (message) => {
       const received = message as FromProcess;
       if (received.kind === 'call') void this.#answer(child, received);
+      else if (received.kind === 'taken') this.#onTaken(running);
       else if (received.kind === 'report') {
         running.load = received.load;
         for (const [name, payload] of received.events) events.emit(name as keyof AppEvents, payload as never);
@@ -186,6 +211,7 @@ export class GatewayProcesses {
         this.#restart(child.pid ?? 0, cause, count);
       }
     };
+    child.on('close', () => this.#handOutAgain(running));
     child.on('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
     child.on('error', (error) => {
       // A message that could not be sent is an error, too.
@@ -220,13 +246,7 @@ export class GatewayProcesses {
 
 /** To a process that has just ended, nothing is sent; its end is handled where it is reported. */
 function send(child: ChildProcess, message: ToProcess, socket?: Socket): void {
-  if (!child.connected) {
-    socket?.destroy();
-    return;
-  }
-  child.send(message, socket, {}, (error) => {
-    if (error) socket?.destroy();
-  });
+  if (child.connected) child.send(message, socket, { keepOpen: true }, () => undefined);
 }
 
 const cannotStart = (cause: string): CoreError =>

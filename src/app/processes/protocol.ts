@@ -24,6 +24,8 @@ export type ToProcess =
 
 export type FromProcess =
   | { readonly kind: 'ready' }
+  /** The last connection. */
+  | { readonly kind: 'taken' }
   | Call
   /** What happened since the last report. */
   | {

@@ -102,7 +102,9 @@ export async function serveGateway(settings: ProcessSettings): Promise<GatewayPr
   return {
     receive: (message, socket) => {
       if (message.kind === 'stop') void stop(message.graceMs);
-      else if (message.kind === 'connection' && socket) {
+      if (message.kind !== 'connection') return;
+      send({ kind: 'taken' });
+      if (socket) {
         // As the sockets that a server of node:http accepts.
         socket.allowHalfOpen = true;
         server.server.emit('connection', socket);
