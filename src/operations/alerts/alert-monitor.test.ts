@@ -150,6 +150,15 @@ describe('a server', () => {
     expect(await monitor.list()).toEqual([]);
     stop();
   });
+
+  it('reports nothing of an evaluation that ends after it was stopped', async () => {
+    const { values, monitor, emitted } = openMonitor([rule('max(x_y) > 1')]);
+    values.set('x_y', single(2));
+    const stop = monitor.start();
+    stop();
+    expect(await monitor.list()).toHaveLength(1);
+    expect(emitted).toEqual([]);
+  });
 });
 
 describe('the rules', () => {

@@ -75,6 +75,7 @@ export class AlertMonitor {
   /** Evaluations that were requested, and the last of them that is in the result. */
   #requested = 1;
   #evaluated = 0;
+  #isStopped = false;
 
   constructor(deps: AlertMonitorDeps) {
     this.#deps = deps;
@@ -84,7 +85,12 @@ export class AlertMonitor {
   start(): () => void {
     this.evaluateSoon();
     // Rules that cannot be loaded are reported by `list`.
-    return every(this.#deps.clock, evaluateEveryMs, () => this.evaluate().catch(() => undefined));
+    const stop = every(this.#deps.clock, evaluateEveryMs, () => this.evaluate().catch(() => undefined));
+    return () => {
+      // The stores are closed next, which the evaluation that runs may see.
+      this.#isStopped = true;
+      stop();
+    };
   }
 
   /** Pending and firing alerts. Waits for an evaluation if something has happened since the last one. */
@@ -143,7 +149,7 @@ export class AlertMonitor {
     }
     this.#active = active;
     this.#evaluated = requested;
-    this.#emitChanges(startedAt);
+    if (!this.#isStopped) this.#emitChanges(startedAt);
   }
 
   #labelsOf(rule: AlertRule): readonly Sample['labels'][] {
