@@ -146,6 +146,7 @@ export class UsageTracker {
   readonly #writes: WriteBehind;
   /** Rows that are not stored yet, by day, model and caller. */
   readonly #unwritten = new Map<string, MutableUsage>();
+  #lastRow: MutableUsage | undefined;
   /** What `today` has used, by caller: stored, and not stored yet. */
   #stored: Totals = new Map();
   #own: Totals = new Map();
@@ -211,12 +212,7 @@ export class UsageTracker {
   }
 
   #addRow(row: Usage): void {
-    const key = `${row.day} ${row.modelId} ${row.caller}`;
-    const known = this.#unwritten.get(key);
-    if (!known) {
-      this.#unwritten.set(key, { ...row });
-      return;
-    }
+    const known = this.#unwrittenOf(row);
     known.requests += row.requests;
     known.promptTokens += row.promptTokens;
     known.completionTokens += row.completionTokens;
@@ -224,9 +220,21 @@ export class UsageTracker {
     known.unpricedRequests += row.unpricedRequests;
   }
 
+  /** Most attempts are of the caller, model and day of the one before: its row is not searched again. */
+  #unwrittenOf({ day, modelId, caller }: Usage): MutableUsage {
+    const last = this.#lastRow;
+    if (last?.caller === caller && last.modelId === modelId && last.day === day) return last;
+    const key = `${day} ${modelId} ${caller}`;
+    const row = this.#unwritten.get(key) ?? { day, modelId, caller, ...noUsage };
+    this.#unwritten.set(key, row);
+    this.#lastRow = row;
+    return row;
+  }
+
   async #write(): Promise<void> {
     const rows = [...this.#unwritten.values()];
     this.#unwritten.clear();
+    this.#lastRow = undefined;
     try {
       await this.#deps.store.add(rows);
     } catch (error) {
@@ -280,6 +288,14 @@ function add(totals: Totals, caller: string, tokens: number, usd: number): void 
   // What was added is subtracted when it is stored; the sum of both must not leave a rest below zero.
   known.usd = Math.max(0, known.usd + usd);
 }
+
+const noUsage = {
+  requests: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  costUsd: null,
+  unpricedRequests: 0,
+};
 
 /** Null when neither is known. */
 const sumOfKnown = (a: number | null, b: number | null): number | null =>

@@ -234,6 +234,9 @@ class SeriesSet<Series extends object> {
   readonly #root = new Level<Series>();
   readonly #known: Series[] = [];
   #other: Series | undefined;
+  /** Most events have the values of the one before, as the same list. */
+  #lastValues: readonly string[] | undefined;
+  #last: Series | undefined;
 
   constructor(
     names: readonly string[],
@@ -249,16 +252,22 @@ class SeriesSet<Series extends object> {
 
   /** The series of these values; beyond the maximum, the one with "other" for every label. */
   of(values: readonly string[]): Series {
+    if (values === this.#lastValues) return this.#last as Series;
+    this.#lastValues = values;
+    return (this.#last = this.#find(values));
+  }
+
+  all(): readonly Series[] {
+    return this.#other === undefined ? this.#known : [...this.#known, this.#other];
+  }
+
+  #find(values: readonly string[]): Series {
     let level: Level<Series> | undefined = this.#root;
     for (const value of values) {
       level = level.next.get(value);
       if (!level) return this.#add(values);
     }
     return level.series ?? this.#add(values);
-  }
-
-  all(): readonly Series[] {
-    return this.#other === undefined ? this.#known : [...this.#known, this.#other];
   }
 
   #add(values: readonly string[]): Series {
