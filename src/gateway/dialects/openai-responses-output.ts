@@ -59,21 +59,25 @@ function readUsage(response: JsonObject): Usage | undefined {
   };
 }
 
-/** What is known about an output item while it is streamed. */
+/** What is known about an output item while it is streamed; its key in the builder. */
 interface OpenItem {
   readonly type: string;
+  id: string | undefined;
+  /** Begun by a delta: the event that adds it may still come. */
+  isImplied: boolean;
   hasContent: boolean;
   hasEnded: boolean;
 }
 
-/** Items are known by their index or their id; servers that send neither stream one item after the other. */
+/** Items are known by their id, or by their index; servers that send neither stream one item after the other. */
 export class ResponsesDecoder implements StreamDecoder {
   readonly builder = new CompletionBuilder();
   isDone = false;
-  readonly #items = new Map<unknown, OpenItem>();
-  #lastKey: unknown = 0;
-  /** Items that have begun and not ended. */
-  #open = 0;
+  /** In the order of their start. */
+  readonly #items: OpenItem[] = [];
+  readonly #byId = new Map<unknown, OpenItem>();
+  /** The last one with each index. */
+  readonly #byIndex = new Map<unknown, OpenItem>();
   #summaryIndex: unknown;
 
   /** A whole response. */
@@ -81,9 +85,20 @@ export class ResponsesDecoder implements StreamDecoder {
     this.builder.start(response['id'], response['model']);
     const usage = readUsage(response);
     if (usage) this.builder.usage(usage);
-    for (const [index, item] of objectsIn(response['output']).entries()) {
-      const { id } = item;
-      this.#end(this.#items.has(id) ? id : index, item);
+    const output = objectsIn(response['output']);
+    const ids = new Set(output.flatMap(({ id }) => textIn(id) ?? []));
+    const read = new Set<OpenItem>();
+    for (const [index, given] of output.entries()) {
+      const id = textIn(given['id']);
+      const ofIndex = this.#byIndex.get(index);
+      const isSame = (item: OpenItem | undefined) => item && !read.has(item) && item.id === id;
+      const mayBeSame = (item: OpenItem | undefined) =>
+        item && !read.has(item) && item.type === given['type'] && !ids.has(item.id ?? '');
+      const known =
+        [ofIndex, this.#byId.get(id)].find(isSame) ?? [ofIndex, this.#items[index]].find(mayBeSame);
+      const item = known ?? this.#begin(textIn(given['type']) ?? '', given);
+      read.add(item);
+      this.#end(item, given);
     }
     this.builder.finish(finishReasonOf(response));
   }
@@ -107,8 +122,8 @@ export class ResponsesDecoder implements StreamDecoder {
 
   /** Some servers end the stream without the last event: it is complete if every item is. */
   endOfStream(): void {
-    if (this.#items.size > 0 && this.#open === 0 && this.builder.finishReason === undefined)
-      this.builder.finish('stop');
+    const isComplete = this.#items.length > 0 && this.#items.every(({ hasEnded }) => hasEnded);
+    if (isComplete && this.builder.finishReason === undefined) this.builder.finish('stop');
   }
 
   #readEvent(type: string, event: JsonObject, response: JsonObject | undefined): void {
@@ -120,11 +135,13 @@ export class ResponsesDecoder implements StreamDecoder {
         builder.start(response?.['id'], response?.['model']);
         return;
       case 'response.output_item.added':
-        this.#begin(this.#newKey(event), asObject(event['item']) ?? {});
+        this.#add(event, asObject(event['item']) ?? {});
         return;
-      case 'response.output_item.done':
-        this.#end(this.#keyOf(event), asObject(event['item']) ?? {});
+      case 'response.output_item.done': {
+        const given = asObject(event['item']) ?? {};
+        this.#end(this.#item(event, textIn(given['type']) ?? ''), given);
         return;
+      }
       case 'response.content_part.added':
         // Parts of one message: the next text is another one.
         builder.endText();
@@ -151,10 +168,10 @@ export class ResponsesDecoder implements StreamDecoder {
         this.#arguments(event, 'custom_tool_call', delta);
         return;
       case 'response.function_call_arguments.done':
-        builder.finalArguments(this.#keyOf(event), textIn(event['arguments']) ?? '');
+        builder.finalArguments(this.#item(event, 'function_call'), textIn(event['arguments']) ?? '');
         return;
       case 'response.custom_tool_call_input.done':
-        builder.finalArguments(this.#keyOf(event), textIn(event['input']) ?? '');
+        builder.finalArguments(this.#item(event, 'custom_tool_call'), textIn(event['input']) ?? '');
         return;
       case 'response.completed':
       case 'response.incomplete':
@@ -165,46 +182,61 @@ export class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  #newKey(event: JsonObject): unknown {
-    const key = event['output_index'] ?? asObject(event['item'])?.['id'] ?? this.#items.size;
-    this.#lastKey = key;
-    return key;
-  }
-
-  #keyOf(event: JsonObject): unknown {
-    const { output_index: index, item_id: id } = event;
-    for (const key of [index, id, asObject(event['item'])?.['id']])
-      if (key !== undefined && this.#items.has(key)) return key;
-    return index ?? id ?? this.#lastKey;
+  #known(event: JsonObject): OpenItem | undefined {
+    const index = event['output_index'];
+    const id = textIn(event['item_id']) ?? textIn(asObject(event['item'])?.['id']);
+    if (id === undefined && index === undefined) return this.#items.at(-1);
+    const ofIndex = this.#byIndex.get(index);
+    if (ofIndex && (id === undefined || (ofIndex.id ?? id) === id)) return ofIndex;
+    // Some servers have one index for all items, others another id in every event.
+    return this.#byId.get(id) ?? (ofIndex?.hasEnded ? undefined : ofIndex);
   }
 
   /** The item of an event; begins it if the event that should have is missing. */
-  #item(event: JsonObject, type: string): { readonly key: unknown; readonly item: OpenItem } {
-    const key = this.#keyOf(event);
-    const known = this.#items.get(key);
-    if (known) return { key, item: known };
-    return { key, item: this.#begin(key, { type, id: event['item_id'] }) };
+  #item(event: JsonObject, type: string): OpenItem {
+    const known = this.#known(event);
+    if (known) return known;
+    const item = this.#begin(type, { ...asObject(event['item']) }, event);
+    item.isImplied = true;
+    return item;
   }
 
-  #begin(key: unknown, given: JsonObject): OpenItem {
-    const { builder } = this;
-    const item: OpenItem = { type: textIn(given['type']) ?? '', hasContent: false, hasEnded: false };
-    if (!this.#items.has(key)) this.#open += 1;
-    this.#items.set(key, item);
-    this.#lastKey = key;
-    builder.endText();
+  #add(event: JsonObject, given: JsonObject): void {
+    const type = textIn(given['type']) ?? '';
+    const index = event['output_index'];
+    const known = this.#known(event) ?? (index === undefined ? this.#items.at(-1) : undefined);
+    const isRepeated = known?.id === given['id'] && this.#byIndex.get(index) === known;
+    if (known?.type !== type || known.hasEnded || !(known.isImplied || isRepeated)) {
+      this.#begin(type, given, event);
+      return;
+    }
+    known.isImplied = false;
+    this.#identify(known, given, event);
+  }
+
+  #begin(type: string, given: JsonObject, event: JsonObject = {}): OpenItem {
+    const item: OpenItem = { type, id: undefined, isImplied: false, hasContent: false, hasEnded: false };
+    this.#items.push(item);
+    this.builder.endText();
     this.#summaryIndex = undefined;
+    this.#identify(item, given, event);
+    return item;
+  }
+
+  #identify(item: OpenItem, given: JsonObject, event: JsonObject): void {
+    item.id ??= textIn(given['id']) ?? textIn(event['item_id']);
+    if (item.id !== undefined) this.#byId.set(item.id, item);
+    if (event['output_index'] !== undefined) this.#byIndex.set(event['output_index'], item);
     if (item.type === 'function_call' || item.type === 'custom_tool_call')
-      builder.toolCall(key, {
+      this.builder.toolCall(item, {
         id: given['call_id'],
         name: given['name'],
         ...(item.type === 'custom_tool_call' && { isCustom: true }),
       });
-    return item;
   }
 
   #text(event: JsonObject, type: string, kind: 'text' | 'refusal' | 'reasoning', delta: string): void {
-    const { item } = this.#item(event, type);
+    const item = this.#item(event, type);
     if (delta !== '') item.hasContent = true;
     this.builder.text(kind, delta);
   }
@@ -212,7 +244,7 @@ export class ResponsesDecoder implements StreamDecoder {
   /** Parts of a summary are paragraphs. */
   #summary(event: JsonObject, delta: string): void {
     const index = event['summary_index'];
-    const { item } = this.#item(event, 'reasoning');
+    const item = this.#item(event, 'reasoning');
     const isNext = item.hasContent && this.#summaryIndex !== index;
     this.#summaryIndex = index;
     if (delta !== '') item.hasContent = true;
@@ -220,15 +252,14 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #arguments(event: JsonObject, type: string, delta: string): void {
-    const { key, item } = this.#item(event, type);
+    const item = this.#item(event, type);
     if (delta !== '') item.hasContent = true;
-    this.builder.toolArguments(key, delta);
+    this.builder.toolArguments(item, delta);
   }
 
   /** The whole item: what has not been streamed is taken from it. */
-  #end(key: unknown, given: JsonObject): void {
+  #end(item: OpenItem, given: JsonObject): void {
     const { builder } = this;
-    const item = this.#items.get(key) ?? this.#begin(key, given);
     // The last event repeats all items.
     if (item.hasEnded) return;
     switch (textIn(given['type']) ?? item.type) {
@@ -245,9 +276,9 @@ export class ResponsesDecoder implements StreamDecoder {
       }
       case 'function_call':
       case 'custom_tool_call':
-        builder.toolCall(key, { id: given['call_id'], name: given['name'] });
-        builder.finalArguments(key, textIn(given['arguments'] ?? given['input']) ?? '');
-        builder.endToolCall(key);
+        builder.toolCall(item, { id: given['call_id'], name: given['name'] });
+        builder.finalArguments(item, textIn(given['arguments'] ?? given['input']) ?? '');
+        builder.endToolCall(item);
         break;
       case 'image_generation_call': {
         const data = textIn(given['result']);
@@ -258,7 +289,6 @@ export class ResponsesDecoder implements StreamDecoder {
       default:
     }
     item.hasEnded = true;
-    this.#open -= 1;
   }
 }
 

@@ -199,6 +199,25 @@ describe.each(callersOf('responses'))('a Responses stream for a caller of the %s
   it('with text deltas before output_item.added has its text once', () => {
     const list = [created, textDelta('Hel'), added(0, messageItem), textDelta('lo'), done(0, messageItem)];
     expect(received(caller, 'responses', [...list, completed([])])).toMatchObject({ text: 'Hello' });
+    const whole = { ...messageItem, content: [{ type: 'output_text', text: 'Hello' }] };
+    const late = [created, textDelta('Hello'), added(0, messageItem), done(0, whole), completed([whole])];
+    expect(received(caller, 'responses', late)).toMatchObject({ text: 'Hello' });
+  });
+
+  it('with the same output_index for all items has each once', () => {
+    const calls = ['call_1', 'call_2'].map((call_id, index) => ({
+      ...callItem,
+      id: `fc_${index}`,
+      call_id,
+      arguments: '{"path":"a"}',
+    }));
+    const list = calls.flatMap((call) => [
+      added(0, { ...call, arguments: '' }),
+      argumentsDelta(call.arguments, { output_index: 0, item_id: call.id }),
+      done(0, call),
+    ]);
+    const read = received(caller, 'responses', [created, ...list, completed(calls)]);
+    expect(read.calls).toEqual([readCall, { ...readCall, id: 'call_2' }]);
   });
 
   it('without function_call_arguments.done and output_item.done has its calls', () => {
