@@ -26,9 +26,17 @@ export interface TextWork {
 
 /** Characters of a text that is processed on the main thread, in about 20 ms. */
 const maxLengthHere = 50_000;
+/** Each of its names is searched in the document. Answers usually have a tenth. */
+const maxAnswerLengthHere = 20_000;
 /** CPU time of one call; the longest text takes about two seconds. */
 const timeoutMs = 30_000;
 const memoryMb = 1_024;
+
+export interface AnswerValue {
+  readonly value: unknown;
+  /** Characters of the answer as text. */
+  readonly length: number;
+}
 
 type Span = Pick<ChunkDraft, 'startChar' | 'endChar'>;
 
@@ -72,11 +80,11 @@ export class TextThreads {
 
   /** Null when the answer is not a reading. */
   async readAnswer(
-    answer: unknown,
+    { value: answer, length }: AnswerValue,
     { chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>,
     work: TextWork,
   ): Promise<Reading | null> {
-    if (isShort(document)) return readAnswer(answer, { chunk, document });
+    if (isShort(document) && length <= maxAnswerLengthHere) return readAnswer(answer, { chunk, document });
     return this.#withDocument('answer', document, { chunk: partOf(chunk), answer }, work);
   }
 

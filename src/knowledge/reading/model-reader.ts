@@ -59,7 +59,8 @@ export function createModelReader(model: LanguageModel, ids: IdSource, texts: Te
             parse: async (text) => {
               const json = findJson(text, maxAnswerLength);
               if (!json) return { problem: 'It holds no JSON.' };
-              const value = await texts.readAnswer(json.value, task, { signal, group: task.caller });
+              const work = { signal, group: task.caller };
+              const value = await texts.readAnswer({ value: json.value, length: text.length }, task, work);
               return value ? { value } : { problem: 'It has neither "mentions" nor "events".' };
             },
             errorCode: 'KNOWLEDGE_READING_FAILED',

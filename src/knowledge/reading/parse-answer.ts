@@ -59,7 +59,7 @@ class AnswerReader {
   readonly #mentions: EntityMention[] = [];
   readonly #byId = new Map<string, EntityMention>();
   /** Mentions by canonical name, by surface form, or by a part of the name. */
-  readonly #byName = new Map<string, EntityMention[]>();
+  readonly #byName = new Map<string, Namesakes>();
   readonly #dropped = new Map<DroppedCount['reason'], number>();
 
   constructor({ chunk, document }: Pick<ReadingTask, 'chunk' | 'document'>) {
@@ -134,12 +134,19 @@ class AnswerReader {
     const id = textField(fields, longestName, 'id ref mention_id');
     if (id !== null && !this.#byId.has(id)) this.#byId.set(id, mention);
     const [first = '', ...rest] = canonical.toLowerCase().split(' ');
+    const identity = identityOf(mention);
     for (const name of new Set([
       canonical.toLowerCase(),
       surfaceForm.toLowerCase(),
       ...(rest.length > 0 ? [first] : []),
-    ]))
-      this.#byName.set(name, [...(this.#byName.get(name) ?? []), mention]);
+    ])) {
+      const known = this.#byName.get(name);
+      if (!known) this.#byName.set(name, { first: mention, identity, areOne: true, all: [mention] });
+      else {
+        known.areOne &&= identity === known.identity;
+        known.all.push(mention);
+      }
+    }
   }
 
   /**
@@ -150,12 +157,14 @@ class AnswerReader {
     if (idOrName === null) return null;
     const byId = this.#byId.get(idOrName);
     if (byId) return byId.ref;
-    const named = this.#byName.get(idOrName.toLowerCase()) ?? [];
-    if (areOne(named)) return named[0]?.ref ?? null;
-    const quoted = named.filter(({ startChar, endChar }) =>
+    const named = this.#byName.get(idOrName.toLowerCase());
+    if (!named) return null;
+    if (named.areOne) return named.first.ref;
+    const quoted = named.all.filter(({ startChar, endChar }) =>
       evidence.some((quote) => (startChar ?? 0) >= quote.startChar && (endChar ?? 0) <= quote.endChar),
     );
-    return areOne(quoted) ? (quoted[0]?.ref ?? null) : null;
+    const [only] = quoted;
+    return only && new Set(quoted.map(identityOf)).size === 1 ? only.ref : null;
   }
 
   /** Clues decide comparisons of names, so each must occur in the document: the model's word is not enough. */
@@ -244,13 +253,17 @@ interface NamedEntry {
   readonly canonical: string;
 }
 
-/** Whether they have the same name and clues: entity resolution gives them one entity. */
-const areOne = (mentions: readonly EntityMention[]): boolean =>
-  new Set(
-    mentions.map(({ canonicalSuggestion, contextClues }) =>
-      JSON.stringify([canonicalSuggestion.toLowerCase(), contextClues]),
-    ),
-  ).size === 1;
+/** Mentions that a name may refer to. */
+interface Namesakes {
+  readonly first: EntityMention;
+  readonly identity: string;
+  /** Whether all have the same name and clues: entity resolution gives them one entity. */
+  areOne: boolean;
+  readonly all: EntityMention[];
+}
+
+const identityOf = ({ canonicalSuggestion, contextClues }: EntityMention): string =>
+  JSON.stringify([canonicalSuggestion.toLowerCase(), contextClues]);
 
 /** A date or timestamp between 1900 and 2200. */
 function timeOf(text: string | null): Date | null {
