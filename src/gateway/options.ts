@@ -195,7 +195,8 @@ export const gatewayOptions = defineOptions({
       max: 1_073_741_824,
     }),
     maxResponseBytes: numberOption({
-      describe: 'Maximum size of a response without streaming; larger ones count as invalid.',
+      describe:
+        'Maximum size of a response without streaming; larger ones count as invalid. A response that is translated to another API has up to 8 MiB, and one of the APIs Messages or Responses up to 20 MiB, streams included.',
       env: 'HEADWORKS_GATEWAY_MAX_RESPONSE_BYTES',
       default: 33_554_432,
       min: 1_024,

@@ -152,6 +152,10 @@ export class CompletionBuilder {
     return this.#finish?.finishReason;
   }
 
+  get partCount(): number {
+    return this.#parts.length;
+  }
+
   get reportedUsage(): Usage | undefined {
     return this.#usage;
   }

@@ -92,6 +92,14 @@ export type ResponseCheck =
   /** An error in place of a response: its JSON, to be classified. */
   | { readonly state: 'error'; readonly body: string };
 
+/**
+ * Limits of a response that is decoded, beyond which it is invalid: reading and writing a larger one would block. Images in
+ * base64 have up to 7 MB each. A translation for the Responses API writes the whole text five times.
+ */
+export const maxDecodedBytes = 20 * 1024 * 1024;
+export const maxTranslatedBytes = 8 * 1024 * 1024;
+export const maxParts = 10_000;
+
 export const invalidResponse: ResponseCheck = { state: 'invalid', failureClass: 'invalid-response' };
 
 /** The model name that selects the best available model; also the default. */

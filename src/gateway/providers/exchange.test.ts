@@ -112,6 +112,11 @@ describe('a response with', () => {
       exchange('messages', 'chat'),
       chat(`{"content":"a","tool_calls":${list('{"id":"a"}', 80_000)}}`),
     ],
+    [
+      '8 MB of quotes for another API',
+      exchange('responses', 'chat'),
+      chat(`{"content":${json('"'.repeat(4_000_000))}}`),
+    ],
     ['vectors and very many names', exchange('embeddings', 'chat'), `{"data":${names(2_000_000)}}`],
     ['vectors that are empty', exchange('embeddings', 'chat'), `{"data":${list('[]', 4_900_000)}}`],
     ['very many results', exchange('rerank', 'chat'), `{"results":${list('{"index":1}', 2_500_000)}}`],
@@ -120,6 +125,19 @@ describe('a response with', () => {
     expect(await repeatedTaskMs(() => answered.readResponse(body, 'application/json'))).toBeLessThan(
       maxTaskMs,
     );
+  });
+
+  it('more than 8 MB for another API, or 20 MB that are decoded, is invalid', () => {
+    const quotes = (count: number) => json('"'.repeat(count));
+    const stateOf = (read: Exchange, text: string) =>
+      read.readResponse(Buffer.from(text), 'application/json').state;
+    const chatWith = (count: number) => chat(`{"content":${quotes(count)}}`);
+    expect(stateOf(exchange('responses', 'chat'), chatWith(4_000_000))).toBe('valid');
+    expect(stateOf(exchange('responses', 'chat'), chatWith(4_400_000))).toBe('invalid');
+    expect(stateOf(exchange('chat', 'chat'), chatWith(15_000_000))).toBe('valid');
+    const own = exchange('messages', 'messages');
+    expect(stateOf(own, message(`,"x":${quotes(10_000_000)}`))).toBe('valid');
+    expect(stateOf(own, message(`,"x":${quotes(11_000_000)}`))).toBe('invalid');
   });
 
   it('log probabilities of 2,500 tokens, or three million numbers, is valid', () => {
@@ -156,6 +174,18 @@ it('a response that is nested deeply is invalid where it must be written again',
 });
 
 describe('a stream with', () => {
+  it.each([
+    ['10,000 calls', 10_000, '{"tool_calls":[CALL]}', undefined],
+    ['10,001 calls', 10_001, '{"tool_calls":[CALL]}', 'invalid-response'],
+    ['8 MB', 80, `{"content":"${'a'.repeat(100_000)}"}`, undefined],
+    ['9 MB', 90, `{"content":"${'a'.repeat(100_000)}"}`, 'invalid-response'],
+  ])('%s is translated only up to a limit', (_, count, delta, failureClass) => {
+    const reader = exchange('responses', 'chat', { stream: true }).createReader();
+    for (let index = 0; index < count; index++)
+      reader.push(Buffer.from(chunk(delta.replace('CALL', callAt(index)))));
+    expect(reader.failure).toEqual(failureClass && { failureClass });
+  });
+
   const data = (text: string) => `data: ${text}\n\n`;
   const chunk = (delta: string) => data(`{"choices":[{"index":0,"delta":${delta},"finish_reason":"stop"}]}`);
   const created = data('{"type":"response.created","response":{"id":"r","model":"m","output":[]}}');
@@ -170,6 +200,18 @@ describe('a stream with', () => {
       'messages',
       'chat',
       chunk(`{"tool_calls":[${numbered(25_000, callAt).join()}]}`),
+    ],
+    [
+      'an event of 30 MB for another API',
+      'responses',
+      'chat',
+      `${chunk(`{"content":"${'a'.repeat(30_000_000)}"}`)}data: [DONE]\n\n`,
+    ],
+    [
+      '8 MB for another API',
+      'responses',
+      'chat',
+      `${chunk(`{"content":${json('"'.repeat(3_000_000))}}`)}data: [DONE]\n\n`,
     ],
     [
       'very many items in its last event',

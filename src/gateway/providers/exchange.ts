@@ -4,7 +4,14 @@ import { eventsOf } from '../dialects/completion-builder.ts';
 import type { Completion, Usage } from '../dialects/conversation.ts';
 import { mayHaveTranslatedSignature } from '../dialects/conversation.ts';
 import type { Dialect, EncodeTarget, ResponseCheck, ResponseContext } from '../dialects/dialect.ts';
-import { charactersIn, charactersPerToken, checkBody, checkCompletion } from '../dialects/dialect.ts';
+import {
+  charactersIn,
+  charactersPerToken,
+  checkBody,
+  checkCompletion,
+  maxDecodedBytes,
+  maxTranslatedBytes,
+} from '../dialects/dialect.ts';
 import { checkEmbeddings } from '../dialects/embeddings.ts';
 import { spliceFormModel } from '../dialects/form-data.ts';
 import { checkChatResponse, responseToSse } from '../dialects/openai-chat-output.ts';
@@ -82,14 +89,17 @@ const vectorLimits: JsonLimits = { values: 4_000_000, nameWeight: 10 };
 const chatLimits: JsonLimits = { values: 1_000_000, nameWeight: 4 };
 const unread = { state: 'valid', usage: undefined, characters: 0 } as const;
 
-/** A response can be nested so deeply that it cannot be written again: the stack overflows. */
-function orInvalid(read: () => ReadResponse): ReadResponse {
+/** A response can be too large, or nested so deeply that it cannot be written again: the stack overflows. */
+function orInvalid(body: Uint8Array, maxBytes: number, read: () => ReadResponse): ReadResponse {
+  if (body.byteLength > maxBytes) return invalid;
   try {
     return read();
   } catch {
-    return { state: 'invalid', failureClass: 'invalid-response' };
+    return invalid;
   }
 }
+
+const invalid = { state: 'invalid', failureClass: 'invalid-response' } as const;
 
 /** By far the most frequent: responses are checked without decoding them. */
 function chatExchange(request: CompletionRequest, model: Model): Exchange {
@@ -98,7 +108,7 @@ function chatExchange(request: CompletionRequest, model: Model): Exchange {
     headers: request.headers,
     body: spliceModel(request, model.upstreamModel),
     readResponse: (body) =>
-      orInvalid(() => {
+      orInvalid(body, request.isStream ? maxDecodedBytes : Infinity, () => {
         let json: JsonObject = {};
         const check = checkBody(body, (response) => checkChatResponse((json = response)), chatLimits);
         if (check.state !== 'valid') return check;
@@ -123,7 +133,7 @@ function decodedExchange(
     headers: { ...dialect.headers, ...request.headers },
     body: ownBody(request, dialect, model),
     readResponse: (body) =>
-      orInvalid(() => {
+      orInvalid(body, maxDecodedBytes, () => {
         const check = checkBody(body, (json) => checkCompletion(dialect.decodeResponse(json)));
         if (check.state !== 'valid') return check;
         const { usage, characters, completion } = check;
@@ -170,7 +180,7 @@ function translatedExchange(
     headers: upstream.headers ?? {},
     body: Buffer.from(JSON.stringify(upstream.encodeRequest(conversation, targetOf(model)))),
     readResponse: (body) =>
-      orInvalid(() => {
+      orInvalid(body, maxTranslatedBytes, () => {
         const check = checkBody(body, (json) => checkCompletion(upstream.decodeResponse(json)));
         if (check.state !== 'valid') return check;
         const { usage, characters, completion } = check;

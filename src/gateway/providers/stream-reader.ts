@@ -4,7 +4,13 @@
 //    ╰──────────────╰→ failed (error event, refusal, no content)
 import type { Usage } from '../dialects/conversation.ts';
 import type { Repaired, StreamDecoder, StreamEncoder, StreamRepair } from '../dialects/dialect.ts';
-import { isErrorBody, parseEvent } from '../dialects/dialect.ts';
+import {
+  isErrorBody,
+  maxDecodedBytes,
+  maxParts,
+  maxTranslatedBytes,
+  parseEvent,
+} from '../dialects/dialect.ts';
 import type { JsonObject } from '../dialects/json.ts';
 import { finishReasonOf, readChoices, readUsage } from '../dialects/openai-chat-output.ts';
 import type { SseEvent } from '../dialects/wire.ts';
@@ -17,7 +23,7 @@ export type StreamFailure =
   /** An error event: its JSON, to be classified. */
   | { readonly errorBody: string };
 
-/** Limit for one event, an image included. An event that never ends would fill the memory. */
+/** Limit for one event that is not decoded, an image included. An event that never ends would fill the memory. */
 const maxEventBytes = 32 * 1024 * 1024;
 
 /** What the events of a stream say about it, by the API of the provider. */
@@ -58,11 +64,16 @@ export class StreamReader {
   readonly #translation: StreamTranslation | undefined;
   readonly #splitter = new SseSplitter();
   #isFinished = false;
+  #maxBytes = maxEventBytes;
 
   /** Without a translation: of a chat completion with this many choices, whose bytes pass through. */
   constructor(choiceCount: number, translation?: StreamTranslation) {
-    this.#facts = translation ? new DecodedFacts(translation.decoder) : new ChatFacts(choiceCount);
     this.#translation = translation;
+    if (!translation) this.#facts = new ChatFacts(choiceCount);
+    else {
+      this.#maxBytes = translation.encoder ? maxTranslatedBytes : maxDecodedBytes;
+      this.#facts = new DecodedFacts(translation.decoder, this.#maxBytes);
+    }
   }
 
   /** No other model can take over. */
@@ -183,7 +194,7 @@ export class StreamReader {
   }
 
   #checkPending(): void {
-    if (this.#splitter.pendingBytes > maxEventBytes) this.failure ??= { failureClass: 'invalid-response' };
+    if (this.#splitter.pendingBytes > this.#maxBytes) this.failure ??= { failureClass: 'invalid-response' };
   }
 
   /** How many bytes of these events may be passed on. */
@@ -285,9 +296,11 @@ class DecodedFacts implements StreamFacts {
   isContentLast = false;
   contentEvents = 0;
   readonly #decoder: StreamDecoder;
+  readonly #maxCharacters: number;
 
-  constructor(decoder: StreamDecoder) {
+  constructor(decoder: StreamDecoder, maxCharacters: number) {
     this.#decoder = decoder;
+    this.#maxCharacters = maxCharacters;
   }
 
   get isCommitted(): boolean {
@@ -316,6 +329,8 @@ class DecodedFacts implements StreamFacts {
     const before = builder.characters;
     const error = this.#decoder.read(event);
     if (error) return { errorBody: JSON.stringify(error) };
+    if (builder.characters > this.#maxCharacters || builder.partCount > maxParts)
+      return { failureClass: 'invalid-response' };
     this.isContentLast = builder.characters > before;
     if (this.isContentLast) this.contentEvents++;
     if (!builder.hasContent && builder.finishReason === 'content-filter')
