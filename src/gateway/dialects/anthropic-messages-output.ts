@@ -216,7 +216,15 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   #addUsage(carrier: JsonObject): void {
-    this.#usage = { ...this.#usage, ...readUsage(asObject(carrier['usage'])) };
+    const { output = 0, reasoning, ...prompt } = readUsage(asObject(carrier['usage']));
+    // Some servers send zeros at the end, in place of what they reported at the start.
+    const hasPrompt = Object.values(prompt).some((count) => count > 0);
+    this.#usage = withoutUndefined({
+      ...this.#usage,
+      ...(hasPrompt && prompt),
+      ...(output > 0 && { output }),
+      ...(reasoning !== undefined && { reasoning }),
+    });
     const usage = usageOf(this.#usage);
     if (usage) this.builder.usage(usage);
   }

@@ -48,6 +48,8 @@ export class MessagesRepair implements StreamRepair {
   readonly #open = new Set<Block>();
   #openText: Block | undefined;
   #lastCall: Block | undefined;
+  /** The caller has a tool to run. */
+  #hasToolUse = false;
 
   constructor(context: ResponseContext, usage: () => Usage, isUsageReported: () => boolean) {
     this.#context = context;
@@ -84,7 +86,7 @@ export class MessagesRepair implements StreamRepair {
         return block?.isOpen ? this.#close(block, toSend(at(event, block))) : [];
       }
       case 'message_delta':
-        this.#heldEnd.push(toSend(this.#withFinalUsage(event)));
+        this.#heldEnd.push(toSend(this.#withStopReason(this.#withFinalUsage(event))));
         return [];
       case 'message_stop':
         return this.#stop(toSend(event));
@@ -122,7 +124,11 @@ export class MessagesRepair implements StreamRepair {
 
   #withFinalUsage(event: JsonObject): JsonObject {
     const usage = asObject(event['usage']);
-    if (typeof usage?.['output_tokens'] === 'number' && this.#isUsageReported()) return event;
+    const isZero =
+      usage?.['input_tokens'] === 0 &&
+      !usage['cache_read_input_tokens'] &&
+      !usage['cache_creation_input_tokens'];
+    if (typeof usage?.['output_tokens'] === 'number' && this.#isUsageReported() && !isZero) return event;
     const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = encodeUsage(
       this.#usage(),
     );
@@ -132,9 +138,18 @@ export class MessagesRepair implements StreamRepair {
     };
   }
 
+  /** Many providers finish tool calls as text; clients then do not execute them. */
+  #withStopReason(event: JsonObject): JsonObject {
+    const delta = asObject(event['delta']);
+    return this.#hasToolUse && delta?.['stop_reason'] === 'end_turn'
+      ? { ...event, delta: { ...delta, stop_reason: 'tool_use' } }
+      : event;
+  }
+
   #begin(event: JsonObject, toSend: (event: JsonObject) => Repaired): readonly Repaired[] {
     const content = asObject(event['content_block']) ?? {};
     const type = textIn(content['type']) ?? '';
+    this.#hasToolUse ||= type === 'tool_use';
     const before = this.#blocks.get(event['index']);
     const ended = [...this.#leaveTexts(), ...(before?.isOpen ? this.#close(before) : [])];
     const kind = type.endsWith('tool_use')
@@ -204,7 +219,7 @@ export class MessagesRepair implements StreamRepair {
 
   #stop(stop: Repaired): readonly Repaired[] {
     this.#hasStopped = true;
-    const delta = { stop_reason: this.#lastCall ? 'tool_use' : 'end_turn', stop_sequence: null };
+    const delta = { stop_reason: this.#hasToolUse ? 'tool_use' : 'end_turn', stop_sequence: null };
     const end =
       this.#heldEnd.length > 0 ? this.#heldEnd : [this.#withFinalUsage({ type: 'message_delta', delta })];
     return [...this.#start(), ...this.#closeAll(), ...end, stop];

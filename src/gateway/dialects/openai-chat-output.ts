@@ -196,7 +196,7 @@ export class ChatEncoder implements StreamEncoder {
       case 'delta':
         return this.#delta(event.index, event.text);
       case 'part-end':
-        return this.#end(event.part);
+        return this.#end(event.index, event.part);
       case 'finish':
         return this.#finish(event.completion);
       default:
@@ -231,7 +231,9 @@ export class ChatEncoder implements StreamEncoder {
     }
   }
 
-  #end(part: AssistantPart): string {
+  #end(index: number, part: AssistantPart): string {
+    // Clients parse the arguments of every call.
+    if (part.type === 'tool-call' && part.arguments === '') return this.#delta(index, '{}');
     if (part.type === 'reasoning') {
       const details = encodeReasoningDetail(part, 0);
       return details.length > 0 ? this.#chunk({ reasoning_details: details }) : '';

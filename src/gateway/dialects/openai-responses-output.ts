@@ -415,6 +415,8 @@ const idPrefixes: Readonly<Record<AssistantPart['type'], string>> = {
 
 /** The API checks the prefix when a client returns the item. */
 function itemId(part: AssistantPart, { id }: ResponseContext, index: number, names: ToolNames): string {
+  const signature = part.type === 'reasoning' ? part.signature : undefined;
+  if (signature?.api === 'responses' && signature.id !== undefined) return signature.id;
   const isCustom = part.type === 'tool-call' && names.isCustom(part);
   return `${isCustom ? 'ctc' : idPrefixes[part.type]}_${id}${index}`;
 }
@@ -463,10 +465,14 @@ function encodeItem(part: AssistantPart, id: string, names: ToolNames): OutputIt
       return { id, type: 'message', role: 'assistant', status: 'completed', content: [encodeContent(part)] };
     case 'reasoning':
       return {
-        id: part.signature?.api === 'responses' ? (part.signature.id ?? id) : id,
+        id,
         type: 'reasoning',
         summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
-        encrypted_content: writeSignature(part.signature, 'responses'),
+        // It belongs to the id that came with it, which is known too late for the first event of the item.
+        encrypted_content: writeSignature(
+          part.signature,
+          (part.signature?.id ?? id) === id ? 'responses' : 'chat',
+        ),
       };
     case 'tool-call': {
       const common = { id, call_id: part.id, ...names.split(part.name) };

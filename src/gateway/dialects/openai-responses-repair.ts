@@ -257,11 +257,9 @@ export class ResponsesRepair implements StreamRepair {
   }
 
   /** With its id and with what was streamed, where the provider leaves it out. */
-  #filled({ id, type, text, part, json }: Item, given: JsonObject): JsonObject {
-    const isEmpty =
-      text !== '' &&
-      ((type === 'function_call' && !textIn(given['arguments'])) ||
-        (type === 'message' && (!Array.isArray(given['content']) || given['content'].length === 0)));
+  #filled(item: Item, given: JsonObject): JsonObject {
+    const { id, type, text, part, json } = item;
+    const isEmpty = isEmptied(item, given);
     if (given['id'] === id && given['type'] === type && !isEmpty) return given;
     const streamed =
       type === 'message' ? { content: [partOf(part ?? 'output_text', text)] } : { arguments: text };
@@ -290,8 +288,14 @@ export class ResponsesRepair implements StreamRepair {
 
   /** Whether the output is what was streamed. */
   #hasItems({ output }: JsonObject): boolean {
-    const ids = objectsIn(output).map(({ id }) => id);
-    return ids.length === this.#items.length && this.#items.every(({ id }, index) => ids[index] === id);
+    const items = objectsIn(output);
+    return (
+      items.length === this.#items.length &&
+      this.#items.every((item, index) => {
+        const given = items[index];
+        return given?.['id'] === item.id && !isEmptied(item, given);
+      })
+    );
   }
 
   #close(item: Item): readonly JsonObject[] {
@@ -309,6 +313,12 @@ export class ResponsesRepair implements StreamRepair {
     ];
   }
 }
+
+/** Without what was streamed. */
+const isEmptied = ({ type, text }: Item, given: JsonObject): boolean =>
+  text !== '' &&
+  ((type === 'function_call' && !textIn(given['arguments'])) ||
+    (type === 'message' && (!Array.isArray(given['content']) || given['content'].length === 0)));
 
 const itemDone = 'response.output_item.done';
 

@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { writeSignature } from '../../../src/gateway/dialects/conversation.ts';
+import { readSignature, writeSignature } from '../../../src/gateway/dialects/conversation.ts';
 import { parseRequest } from '../../../src/gateway/dialects/parse-request.ts';
 import { exchangeFor } from '../../../src/gateway/providers/exchange.ts';
 import { modelOf } from '../../support/gateway/routing-world.ts';
@@ -141,6 +141,24 @@ describe.each(callersOf('messages'))('a Messages stream for a caller of the %s A
     expect(prompt).toBeGreaterThan(0);
     expect(completion).toBeGreaterThan(0);
   });
+
+  it('with zeros at its end keeps what its start reported', () => {
+    const usage = { input_tokens: 25, output_tokens: 1, cache_read_input_tokens: 0 };
+    const given = { ...message, message: { ...message.message, usage } };
+    const list = [given, start(0, { type: 'text', text: '' }), delta(0, text('Hello')), stop(0)];
+    const zeros = { input_tokens: 0, output_tokens: 7, cache_read_input_tokens: 0 };
+    const last = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: zeros };
+    const read = received(caller, 'messages', [...list, last, { type: 'message_stop' }]);
+    expect(Object.values(read.usage)).toEqual(expect.arrayContaining([25, 7]));
+  });
+
+  it('with a tool call without input, finished as text, has a call that can be executed', () => {
+    const call = start(0, { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} });
+    const read = received(caller, 'messages', [message, call, stop(0), ...end('end_turn')]);
+    expect(read.calls).toEqual([{ id: 'toolu_1', name: 'read', input: {} }]);
+    const finish = { chat: 'tool_calls', messages: 'tool_use', responses: 'completed' };
+    expect(read.finish).toBe(finish[caller]);
+  });
 });
 
 const created = { type: 'response.created', response: { id: 'resp_1', model: 'm', output: [] } };
@@ -241,6 +259,25 @@ describe.each(callersOf('responses'))('a Responses stream for a caller of the %s
     expect(received(caller, 'responses', list).calls).toEqual([readCall]);
     const whole = { ...callItem, arguments: '{"path":"a"}' };
     expect(received(caller, 'responses', [created, done(0, whole), completed()]).calls).toEqual([readCall]);
+  });
+
+  it('with empty items at their end has what was streamed', () => {
+    const last = completed([callItem, messageItem]);
+    const usage = { input_tokens: 5, output_tokens: 7, total_tokens: 12 };
+    const list = [
+      created,
+      added(0, callItem),
+      argumentsDelta('{"path":"a"}'),
+      done(0, callItem),
+      added(1, messageItem),
+      textDelta('Hello', { output_index: 1, content_index: 0, item_id: 'msg_1' }),
+      done(1, messageItem),
+      { ...last, response: { ...last.response, usage } },
+    ];
+    expect(received(caller, 'responses', list)).toMatchObject({ text: 'Hello', calls: [readCall] });
+    const stream = translate(caller, 'responses', list) ?? '';
+    if (caller === 'responses')
+      expect(stream.slice(stream.lastIndexOf('event:'))).toMatch(/\{\\"path\\":\\"a\\"\}.*Hello/);
   });
 
   it.each([
@@ -387,6 +424,21 @@ const chunk = (given: object, finish: string | null = null) => ({
 const call = (index: number, more: object) => ({ tool_calls: [{ index, ...more }] });
 
 describe.each(callersOf('chat'))('a chat stream for a caller of the %s API', (caller) => {
+  it('with signed reasoning of another API, whose id comes late, is one item that keeps both', () => {
+    const detail = { id: 'rs_up', format: 'openai-responses-v1', index: 0 };
+    const list = [
+      { reasoning_details: [{ type: 'reasoning.summary', summary: 'hm', ...detail }] },
+      { reasoning_details: [{ type: 'reasoning.encrypted', data: 'S1gned', ...detail }] },
+      { content: 'Hello' },
+    ].map((each) => ({ choices: [{ index: 0, delta: each, finish_reason: null }] }));
+    const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+    const stream = translate(caller, 'chat', [...list, last, '[DONE]']);
+    expect(streamReaders[caller](stream ?? '')).toMatchObject({ reasoning: 'hm', text: 'Hello' });
+    if (caller !== 'responses') return;
+    const content = [...(stream ?? '').matchAll(/"encrypted_content":"([^"]+)"/g)].at(-1)?.[1] ?? '';
+    expect(readSignature(content, 'responses')).toEqual({ api: 'responses', data: 'S1gned', id: 'rs_up' });
+  });
+
   it('with interleaved arguments of two calls has both', () => {
     const read = received(caller, 'chat', [
       chunk(call(0, { id: 'a', function: { name: 'read', arguments: '{"path":' } })),

@@ -189,7 +189,7 @@ export function readResponsesStream(stream: string, isOwn = false): ReadStream {
 }
 
 /** OpenAI's chat: tool calls by index with id and name first, one finish reason, usage if asked for, [DONE]. */
-export function readChatStream(stream: string, _isOwn = false): ReadStream {
+export function readChatStream(stream: string, isOwn = false): ReadStream {
   const { events, hasDone } = eventsIn(stream);
   expect(hasDone).toBe(true);
   const result = { text: '', reasoning: '' };
@@ -221,6 +221,7 @@ export function readChatStream(stream: string, _isOwn = false): ReadStream {
     finish = (choice['finish_reason'] as string | null) ?? undefined;
   }
   expect(finish).toBeTypeOf('string');
+  for (const { json } of calls) if (!isOwn) expect(json, 'clients parse the arguments').not.toBe('');
   return {
     ...result,
     calls: calls.map(({ id, name, json }) => ({ id, name, input: inputOf(json) })),
