@@ -425,6 +425,19 @@ function encodeToolChoice({ toolChoice, parallelToolCalls }: Conversation): Json
 /** Efforts of the API, by those of others. */
 const efforts: Readonly<Record<string, string>> = { minimal: 'low' };
 
+/** Models before Claude 4.6 have no adaptive thinking and no effort, and reject both. */
+const hasBudgetsOnly = (upstreamModel: string): boolean =>
+  /claude-(?:[123]\b|(?:opus|sonnet|haiku)-4(?:[-.][015])?(?:[-@:]\d{8}|[^\d.-]|$))/i.test(upstreamModel);
+
+/** Efforts as tokens. */
+const budgets: Readonly<Record<string, number>> = {
+  minimal: minBudgetTokens,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+};
+const maxBudgetTokens = 32_000;
+
 interface EncodedThinking {
   readonly thinking?: JsonObject;
   readonly effort?: string;
@@ -432,7 +445,7 @@ interface EncodedThinking {
 
 function encodeThinking(
   { reasoning, messages, toolChoice }: Conversation,
-  { supportsReasoning }: EncodeTarget,
+  { supportsReasoning, upstreamModel }: EncodeTarget,
   maxTokens: number,
 ): EncodedThinking {
   // The API does not think where a tool is forced.
@@ -440,9 +453,14 @@ function encodeThinking(
   if (!reasoning || !supportsReasoning || isForced) return {};
   const { effort, budgetTokens } = reasoning;
   if (effort === 'none') return { thinking: { type: 'disabled' } };
-  if (budgetTokens === undefined)
-    return effort === undefined ? {} : { thinking: { type: 'adaptive' }, effort: efforts[effort] ?? effort };
-  const budget = Math.min(budgetTokens, maxTokens - 1);
+  if (budgetTokens === undefined && effort === undefined) return {};
+  if (budgetTokens === undefined && effort !== undefined && !hasBudgetsOnly(upstreamModel))
+    return { thinking: { type: 'adaptive' }, effort: efforts[effort] ?? effort };
+  // Of an effort, half of the tokens at most: the answer needs the rest.
+  const budget =
+    budgetTokens === undefined
+      ? Math.min(budgets[effort ?? ''] ?? maxBudgetTokens, Math.floor(maxTokens / 2))
+      : Math.min(budgetTokens, maxTokens - 1);
   return budget < minBudgetTokens || hasUnsignedCalls(messages)
     ? {}
     : { thinking: { type: 'enabled', budget_tokens: budget } };

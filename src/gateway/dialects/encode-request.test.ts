@@ -1,15 +1,16 @@
 // Requests to providers: what one API allows and another rejects.
 import { describe, expect, it } from 'vitest';
 import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
+import type { ChatApi } from '../types.ts';
 import type { EncodeTarget } from './dialect.ts';
 import { dialectOf } from './parse-request.ts';
 
 const target: EncodeTarget = { upstreamModel: 'm', maxOutputTokens: 32_000, supportsReasoning: true };
 const tool = { type: 'function', function: { name: 'read', parameters: { type: 'object' } } };
 
-function sent(more: object) {
+function sent(more: object, upstreamModel = 'm', api: ChatApi = 'messages') {
   const chat = { messages: [{ role: 'user', content: 'hi' }], ...more };
-  return dialectOf('messages').encodeRequest(dialectOf('chat').decodeRequest(chat), target);
+  return dialectOf(api).encodeRequest(dialectOf('chat').decodeRequest(chat), { ...target, upstreamModel });
 }
 
 describe('a request to the Messages API', () => {
@@ -33,6 +34,55 @@ describe('a request to the Messages API', () => {
     for (const name of Object.keys(sampling)) expect(thinking).not.toHaveProperty(name);
     expect(sent({ ...sampling, reasoning_effort: 'none' })).toMatchObject({ temperature: 0.2 });
   });
+});
+
+describe('an effort for the Messages API', () => {
+  it.each([
+    'claude-haiku-4-5',
+    'claude-sonnet-4-20250514',
+    'claude-opus-4-1-20250805',
+    'claude-3-7-sonnet-latest',
+  ])('is a budget for %s, which has no adaptive thinking', (model) => {
+    const body = sent({ reasoning_effort: 'high' }, model);
+    expect(body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 16_000 } });
+    expect(body).not.toHaveProperty('output_config');
+    expect(sent({ reasoning_effort: 'low', max_tokens: 1_500 }, model)).not.toHaveProperty('thinking');
+  });
+
+  it.each(['claude-sonnet-4-6', 'claude-opus-4-10', 'claude-opus-5', 'claude-sonnet-4-6-20260201'])(
+    'is adaptive thinking for %s',
+    (model) => {
+      expect(sent({ reasoning_effort: 'high' }, model)).toMatchObject({
+        thinking: { type: 'adaptive' },
+        output_config: { effort: 'high' },
+      });
+    },
+  );
+});
+
+describe('an effort or a budget for Gemini', () => {
+  it.each([
+    [{ reasoning: { max_tokens: 31_999 } }, 'gemini-2.5-flash', 24_576],
+    [{ reasoning_effort: 'xhigh' }, 'gemini-2.5-flash', 24_576],
+    [{ reasoning_effort: 'low' }, 'gemini-2.5-flash', 1_024],
+    [{ reasoning_effort: 'none' }, 'gemini-2.5-flash', 0],
+    [{ reasoning_effort: 'none' }, 'gemini-2.5-pro', 128],
+  ])('%j is within what %s accepts', (more, model, budget) => {
+    const thinkingConfig: unknown = expect.objectContaining({ thinkingBudget: budget });
+    expect(sent(more, model, 'gemini')).toMatchObject({ generationConfig: { thinkingConfig } });
+  });
+});
+
+it.each([
+  ['gpt-5-mini', 'max_completion_tokens'],
+  ['openai/o3', 'max_completion_tokens'],
+  ['gpt-4o', 'max_tokens'],
+  ['olmo-2', 'max_tokens'],
+])('the limit of a chat completion of %s is %s', (model, name) => {
+  const body = { max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+  const conversation = dialectOf('messages').decodeRequest(body);
+  const encoded = dialectOf('chat').encodeRequest(conversation, { ...target, upstreamModel: model });
+  expect(encoded).toMatchObject({ [name]: 100 });
 });
 
 it.each([

@@ -52,7 +52,7 @@ const hasUrl = ({ parts }: Message): boolean =>
 
 function encodeRequest(
   conversation: Conversation,
-  { supportsReasoning, maxOutputTokens }: EncodeTarget,
+  { supportsReasoning, maxOutputTokens, upstreamModel }: EncodeTarget,
 ): JsonObject {
   const { tools, format, reasoning, maxTokens, stop } = conversation;
   const first = conversation.messages.findIndex(({ role }) => role !== 'system');
@@ -75,7 +75,7 @@ function encodeRequest(
       stopSequences: stop,
       responseMimeType: format ? 'application/json' : undefined,
       responseJsonSchema: format?.type === 'schema' ? format.schema : undefined,
-      thinkingConfig: supportsReasoning && reasoning ? encodeThinking(reasoning) : undefined,
+      thinkingConfig: supportsReasoning && reasoning ? encodeThinking(reasoning, upstreamModel) : undefined,
     }),
   });
 }
@@ -86,14 +86,20 @@ const budgets: Readonly<Record<string, number>> = {
   minimal: 512,
   low: 1_024,
   medium: 8_192,
-  high: 24_576,
-  xhigh: 32_768,
-  max: 32_768,
 };
+/** More than this is rejected by Flash, and less than 128 by Pro, which always thinks. */
+const maxBudgetTokens = 24_576;
+const minProBudgetTokens = 128;
 
-function encodeThinking({ effort, budgetTokens }: NonNullable<Conversation['reasoning']>): JsonObject {
-  const thinkingBudget = budgetTokens ?? (effort === undefined ? undefined : budgets[effort]);
-  return withoutUndefined({ thinkingBudget, includeThoughts: thinkingBudget === 0 ? undefined : true });
+function encodeThinking(
+  { effort, budgetTokens }: NonNullable<Conversation['reasoning']>,
+  upstreamModel: string,
+): JsonObject {
+  const requested = budgetTokens ?? (effort === undefined ? undefined : (budgets[effort] ?? maxBudgetTokens));
+  if (requested === undefined) return { includeThoughts: true };
+  const least = /\bpro\b/i.test(upstreamModel) ? minProBudgetTokens : 0;
+  const thinkingBudget = Math.max(least, Math.min(requested, maxBudgetTokens));
+  return withoutUndefined({ thinkingBudget, includeThoughts: requested === 0 ? undefined : true });
 }
 
 interface Content {

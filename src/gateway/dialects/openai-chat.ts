@@ -214,7 +214,8 @@ function encodeRequest(
     tools: tools.length > 0 ? tools.map(encodeTool) : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(conversation.toolChoice) : undefined,
     parallel_tool_calls: tools.length > 0 ? conversation.parallelToolCalls : undefined,
-    max_tokens: maxTokens === undefined ? undefined : Math.min(maxTokens, maxOutputTokens ?? maxTokens),
+    [hasNewLimitName(upstreamModel) ? 'max_completion_tokens' : 'max_tokens']:
+      maxTokens === undefined ? undefined : Math.min(maxTokens, maxOutputTokens ?? maxTokens),
     temperature: conversation.temperature,
     top_p: conversation.topP,
     top_k: conversation.topK,
@@ -230,6 +231,10 @@ function encodeRequest(
     ...conversation.unknownFields,
   });
 }
+
+/** OpenAI's reasoning models reject `max_tokens`; many compatible servers do not have the new name. */
+const hasNewLimitName = (upstreamModel: string): boolean =>
+  /^(?:openai\/)?(?:o\d|gpt-[5-9])(?:[.-]|$)/i.test(upstreamModel);
 
 /** From the tokens that the caller allows, where it names no effort. */
 export function effortOf(reasoning: Conversation['reasoning']): string | undefined {
