@@ -22,13 +22,16 @@ export function keyVariables(envVar: string): readonly string[] {
   return preferred === undefined ? [envVar] : [preferred, envVar];
 }
 
+/** As for models that operators create: what nearly every OpenAI-compatible server has. */
+const usualSupport = { supports: ['tools', 'json'] };
+
 /**
  * The definition of a provider as written, on top of the shipped one of the same name: fields replace, models are added or
  * replaced by their name, settings of the discovery are merged.
  */
 export function mergedWithShipped(given: JsonObject): JsonObject {
   const shipped = shippedProviders.find(({ name }) => name === given['name']);
-  if (!shipped) return given;
+  if (!shipped) return { ...usualSupport, ...given };
   const models = objectsIn(given['models']);
   const isReplaced = ({ model }: JsonObject) => models.some((each) => each['model'] === model);
   const discovery = asObject(given['discovery']);

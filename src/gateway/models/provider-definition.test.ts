@@ -82,6 +82,14 @@ describe('built-in providers', () => {
 });
 
 describe('gateway.providers', () => {
+  it('supports tools and JSON unless it says otherwise, as models that operators create', () => {
+    const acme = { name: 'acme', baseUrl: 'https://llm.example.com/v1' };
+    const supports = (more: object) =>
+      effectiveCatalog(providersOf([{ ...acme, ...more }]), []).providers.at(-1)?.supports;
+    expect(supports({})).toEqual(['tools', 'json']);
+    expect(supports({ supports: [] })).toEqual([]);
+  });
+
   it('adds a provider with its models', () => {
     const { providers, configured, builtIn } = effectiveCatalog(
       providersOf([

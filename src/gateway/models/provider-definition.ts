@@ -87,7 +87,7 @@ const schema = strict({
     baseUrl,
     keyHeader: z.enum(keyHeaders, `must be one of ${keyHeaders.join(', ')}`).optional(),
   }).optional(),
-  /** What its chat models support, unless they or its list say otherwise. */
+  /** What its chat models support, unless they or its list say otherwise. Default of one that is not shipped: tools, json. */
   supports: listOf(features).optional(),
   models: z.array(catalogModel, 'must be a list of models').max(1_000).optional(),
   /** How its models are listed; false: never. */
