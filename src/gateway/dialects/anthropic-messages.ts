@@ -56,7 +56,7 @@ function decodeRequest(json: JsonObject): Conversation {
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalidField('messages', 'must be a list with at least one message');
   const native = nativeFields(json);
-  const system = decodeSystem(json['system'], native);
+  const system = decodeBlocks(json['system'] ?? '', 'system', native).filter((part) => part.type === 'text');
   const choice = asObject(json['tool_choice']);
   const config = asObject(json['output_config']);
   return withoutUndefined({
@@ -94,10 +94,6 @@ function nativeFields(json: JsonObject): string[] {
   return ['mcp_servers', 'container', 'thread'].filter((name) => isUsed(json[name]));
 }
 
-function decodeSystem(system: unknown, native: string[]): readonly TextPart[] {
-  return decodeBlocks(system, 'system', native).filter((part) => part.type === 'text');
-}
-
 function decodeMessage(given: unknown, at: string, native: string[]): readonly Message[] {
   const message = asObject(given);
   if (!message) throw invalidField(at, 'must be an object with role and content');
@@ -117,7 +113,12 @@ type AnyPart = AssistantPart | ToolResultPart;
 
 function decodeBlocks(content: unknown, at: string, native: string[]): readonly AnyPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-  return objectsIn(content).flatMap((block, index) => decodeBlock(block, `${at}[${index}]`, native));
+  if (!Array.isArray(content)) throw invalidField(at, 'must be text or a list of blocks');
+  return (content as readonly unknown[]).flatMap((given, index) => {
+    const block = asObject(given);
+    if (!block) throw invalidField(`${at}[${index}]`, 'must be an object with a type');
+    return decodeBlock(block, `${at}[${index}]`, native);
+  });
 }
 
 function decodeBlock(block: JsonObject, at: string, native: string[]): readonly AnyPart[] {
@@ -157,7 +158,7 @@ function decodeBlock(block: JsonObject, at: string, native: string[]): readonly 
         {
           type: 'tool-result',
           callId: textIn(block['tool_use_id']) ?? '',
-          content: decodeBlocks(block['content'], `${at}.content`, native).filter(isUserPart),
+          content: decodeBlocks(block['content'] ?? '', `${at}.content`, native).filter(isUserPart),
           ...(block['is_error'] === true && { isError: true }),
           ...cacheable,
         },

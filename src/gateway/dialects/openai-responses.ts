@@ -92,12 +92,17 @@ export function inputItems(input: unknown): readonly JsonObject[] {
   return input as readonly JsonObject[];
 }
 
-/** Of these the provider keeps state or runs tools. */
+const logprobs = 'message.output_text.logprobs';
+
+/** Of these the provider keeps state, runs tools or reports more than text. */
 function nativeFields(json: JsonObject): string[] {
   const native: string[] = [];
   if (json['background'] === true) native.push('background');
   for (const name of ['conversation', 'prompt', 'previous_response_id'])
     if (json[name] !== undefined && json[name] !== null) native.push(name);
+  if (Number(json['top_logprobs'] ?? 0) > 0) native.push('top_logprobs');
+  const { include } = json;
+  if (Array.isArray(include) && include.includes(logprobs)) native.push(`include (${logprobs})`);
   return native;
 }
 
@@ -162,7 +167,12 @@ function decodeMessage(item: JsonObject, at: string, native: string[]): Message 
 
 function decodeContent(content: unknown, at: string, native: string[]): readonly AssistantPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-  return objectsIn(content).flatMap((part, index) => decodePart(part, `${at}[${index}]`, native));
+  if (!Array.isArray(content)) throw invalidField(at, 'must be text or a list of parts');
+  return (content as readonly unknown[]).flatMap((given, index) => {
+    const part = asObject(given);
+    if (!part) throw invalidField(`${at}[${index}]`, 'must be an object with a type');
+    return decodePart(part, `${at}[${index}]`, native);
+  });
 }
 
 function decodePart(part: JsonObject, at: string, native: string[]): readonly AssistantPart[] {
@@ -201,7 +211,7 @@ function decodeOutput(item: JsonObject, at: string, native: string[]): ToolResul
   return {
     type: 'tool-result',
     callId: textIn(item['call_id']) ?? '',
-    content: decodeContent(item['output'], `${at}.output`, native).filter(isUserPart),
+    content: decodeContent(item['output'] ?? '', `${at}.output`, native).filter(isUserPart),
     ...(item['type'] === 'custom_tool_call_output' && { isCustom: true }),
   };
 }

@@ -109,6 +109,28 @@ describe('an invalid request', () => {
     );
   });
 
+  it.each([
+    ['messages', { messages: [{ role: 'user' }] }, 'messages[0].content'],
+    ['messages', { messages: [{ role: 'user', content: 5 }] }, 'messages[0].content'],
+    ['messages', { messages: [{ role: 'user', content: ['hi'] }] }, 'messages[0].content[0]'],
+    ['messages', { messages: [{ role: 'user', content: 'hi' }], system: {} }, 'system'],
+    ['responses', { input: [{ role: 'user' }] }, 'input[0].content'],
+    ['responses', { input: [{ role: 'user', content: [5] }] }, 'input[0].content[0]'],
+    ['responses', { input: [{ type: 'function_call_output', call_id: 'c', output: 5 }] }, 'input[0].output'],
+  ] as const)('of the API %s is rejected instead of losing content: %j', (kind, body, field) => {
+    expect(() => parseRequest(kind, Buffer.from(JSON.stringify(body)))).toThrow(
+      expect.objectContaining({ code: 'INPUT_INVALID', details: { field } }),
+    );
+  });
+
+  it.each([
+    [{ top_logprobs: 2 }, 'top_logprobs'],
+    [{ include: ['message.output_text.logprobs'] }, 'include (message.output_text.logprobs)'],
+  ])('of the API responses names %j as what only that API has', (more, feature) => {
+    const body = Buffer.from(JSON.stringify({ input: 'hi', ...more }));
+    expect(parseRequest('responses', body).decode().conversation.nativeFeatures).toEqual([feature]);
+  });
+
   it.each([[undefined], [null], [''], [[]], [5], [{}], [['a', 1]], [[['a']]], [[[]]], [[null]]])(
     'is rejected with %j as embeddings input',
     (input) => {

@@ -24,6 +24,11 @@ describe('costOf', () => {
     expect(costOf(price, usage(), chat)).toBeCloseTo(3 + 7.5, 12);
   });
 
+  it('is 0 for counting tokens, whatever the price', () => {
+    const count = { api: null, operation: 'messages/count_tokens' } as const;
+    for (const each of [price, null]) expect(costOf(each, usage(), count)).toBe(0);
+  });
+
   it('prices cached tokens separately, as part of the prompt', () => {
     const cached = usage({ cacheRead: 600_000, cacheWrite: 100_000, completion: 0 });
     expect(costOf(price, cached, chat)).toBeCloseTo(0.3 * 3 + 0.6 * 0.3 + 0.1 * 3.75, 12);

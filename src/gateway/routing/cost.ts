@@ -12,6 +12,8 @@ export function costOf(
   tokens: TokenUsage | undefined,
   { api, operation }: Pick<CompletionRequest, 'api' | 'operation'>,
 ): number | null {
+  // Providers count tokens without charge.
+  if (operation === 'messages/count_tokens') return 0;
   if (price === null || tokens === undefined) return null;
   if (tokens.isEstimated && api === null && operation !== 'embeddings') return null;
   const { inputPerMillion, outputPerMillion, cacheReadPerMillion, cacheWritePerMillion } = price;

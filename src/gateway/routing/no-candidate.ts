@@ -7,6 +7,7 @@ import { meets, meetsAll, requirementsOf } from '../models/model-definition.ts';
 import type { KeyLookup } from '../models/provider-keys.ts';
 import { describeMissing } from '../models/provider-keys.ts';
 import type { CompletionRequest, Model } from '../types.ts';
+import { passThroughEndpoints } from '../types.ts';
 
 /** Callers of the library have no CLI. */
 const addModel = 'Create a model with its name and base URL (on a server: "headworks models create").';
@@ -142,6 +143,13 @@ function unsupported(
   const together = lacking.length > 0 || requirements.length === 1 ? '' : ' together';
   const remedy =
     missing.texts.length > 0 ? ` Models that do need ${joinList(missing.texts, 'or')} to be set.` : '';
+  const endpoint = passThroughEndpoints.find((each) => unmet.includes(each));
+  if (endpoint !== undefined)
+    return new GatewayError(
+      'GATEWAY_CAPABILITY_UNSUPPORTED',
+      `No configured model that the request allows serves /v1/${endpoint}. Name one that does, or create it with --endpoints ${endpoint}.${remedy}`,
+      { details: { missing: unmet, envVars: missing.envVars } },
+    );
   return new GatewayError(
     'GATEWAY_CAPABILITY_UNSUPPORTED',
     `No configured model that the request allows supports ${labels}${together}. Send it without, or name another model.${remedy}`,

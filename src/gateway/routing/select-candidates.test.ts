@@ -434,6 +434,13 @@ describe('when there is no candidate', () => {
     expect(unable.message).toContain('RICH_API_KEY');
   });
 
+  it('reports how a model declares an endpoint that none serves', () => {
+    const { error } = snapshotOf([{ name: 'a' }]);
+    expect(error(requestFor('a', { operation: 'rerank' })).message).toBe(
+      'No configured model that the request allows serves /v1/rerank. Name one that does, or create it with --endpoints rerank.',
+    );
+  });
+
   it('reports the wrong kind of a named model and suggests others', () => {
     const isEmbedding = { capabilities: { embeddings: true } };
     const embeddings = (model: string) => requestFor(model, { operation: 'embeddings' });

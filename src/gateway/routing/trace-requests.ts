@@ -118,6 +118,8 @@ function serverFacts(baseUrl: string): SpanFacts {
 
 /** In the formats of chat, completions and Messages. Quotes in content are escaped, so it never matches. */
 function addFinishReasons(reasons: Set<string>, bytes: Uint8Array): void {
-  for (const [, reason = ''] of latin1Of(bytes).matchAll(/"(?:finish_reason|stop_reason)": ?"([a-z_]{1,40})"/g))
+  for (const [, reason = ''] of latin1Of(bytes).matchAll(
+    /"(?:finish_reason|stop_reason)": ?"([a-z_]{1,40})"/g,
+  ))
     reasons.add(reason);
 }
