@@ -41,6 +41,34 @@ describe('entities of documents in any order and number at a time', () => {
     expect(await at.service.review(space, 10)).toHaveLength(2);
   });
 
+  it.each([
+    [
+      'none that a company contradicts',
+      [
+        [{ name: 'Nora Vance Jr.', organization: 'Acme' }],
+        ['Nora Vance'],
+        [{ name: 'Nora Vance', organization: 'Globex' }],
+      ],
+      0,
+    ],
+    [
+      'one between names of one document',
+      [['Nora Vanse'], ['Nora Vanse', { name: 'Norah Vance', organization: 'Acme' }]],
+      1,
+    ],
+  ])('have the same pairs in every order: %s', async (_, documents, pairs) => {
+    const orders = documents.map((__, first) => [...documents.slice(first), ...documents.slice(0, first)]);
+    for (const order of [...orders, ...orders.map((one) => one.toReversed())]) {
+      const space = await world.space();
+      const at = entityWorld(world);
+      for (const document of order) {
+        const { place } = await at.read(space, document);
+        await at.repairs.reconcile(place, at.signal);
+      }
+      expect(await at.service.review(space, 10), JSON.stringify(order)).toHaveLength(pairs);
+    }
+  });
+
   it('resolve a given name in its document, however many others have it', async () => {
     const space = await world.space();
     const at = entityWorld(world);

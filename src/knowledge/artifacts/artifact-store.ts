@@ -2,10 +2,12 @@
 import type { Clock, IdSource } from '../../core/index.ts';
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
-import { hasSqlState, joinSql, sql } from '../../platform/postgres/sql.ts';
+import { hasSqlState, joinSql, sql, storedJson } from '../../platform/postgres/sql.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { contentHash } from '../documents/parse-text.ts';
 import type { DroppedCount } from '../reading/types.ts';
+import { lockEntities } from '../entities/entity-writes.ts';
+import { refreshUncertain } from '../entities/pair-store.ts';
 import type { Space } from '../spaces/spaces.ts';
 import type {
   ArtifactFilter,
@@ -216,9 +218,19 @@ export class ArtifactStore {
    */
   async remove(spaceId: number, artifactUid: string): Promise<RemovedIds | null> {
     if (!isUuid(artifactUid)) return null;
-    return this.#database.transaction((transaction) => removeArtifact(transaction, spaceId, artifactUid), {
-      leaseMs: acceptLeaseMs,
-    });
+    const removed = await this.#database.transaction(
+      (transaction) => removeArtifact(transaction, spaceId, artifactUid),
+      { leaseMs: acceptLeaseMs },
+    );
+    if (removed === null) return null;
+    const { pairedIds, ...ids } = removed;
+    // On its own: it takes the lock of the space, for which a removal would wait with locks of its own.
+    if (pairedIds.length > 0)
+      await this.#database.transaction(async (transaction) => {
+        await lockEntities(transaction, this.#database.schema, spaceId);
+        await refreshUncertain(transaction, spaceId, pairedIds);
+      });
+    return ids;
   }
 
   /** Null when there is none, or `id` is not an id. */
@@ -424,9 +436,3 @@ const revisionColumns = sql`
 const chunkColumns = sql`
   c.chunk_id as "chunkId", c.space_id as "spaceId", c.artifact_uid as "artifactUid", c.revision_id as "revisionId",
   c.position, c.start_char as "startChar", c.end_char as "endChar", c.token_count as "tokenCount", c.heading, c.text`;
-
-/** JSON without NUL and lone surrogates, which jsonb rejects. */
-export const storedJson = (value: unknown): string =>
-  JSON.stringify(value, (_, each: unknown) =>
-    typeof each === 'string' ? each.toWellFormed().replaceAll('\0', '') : each,
-  );

@@ -2,15 +2,19 @@
 import type { Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
 import { sql } from '../../platform/postgres/sql.ts';
+import { pairedWith } from '../entities/pair-store.ts';
 import type { RemovedIds } from './types.ts';
 import { removePostings } from '../search/postings.ts';
+
+/** With entities that had pairs with those removed: their review flags are to be set again. */
+type RemovedArtifact = RemovedIds & { readonly pairedIds: readonly string[] };
 
 /** Runs in the caller's transaction. Null when the space has no such artifact. */
 export async function removeArtifact(
   transaction: Transaction,
   spaceId: number,
   artifactUid: string,
-): Promise<RemovedIds | null> {
+): Promise<RemovedArtifact | null> {
   const { rows } = await transaction.query<{ revisionId: string | null }>(sql`
     select r.revision_id as "revisionId"
     from artifact a left join artifact_revision r on r.artifact_uid = a.artifact_uid and r.is_latest
@@ -25,11 +29,18 @@ export async function removeArtifact(
     select entity_id as "entityId", resolved_id as "resolvedId", surface_form as "surfaceForm"
     from entity_mention m join artifact_revision r using (revision_id)
     where r.artifact_uid = ${artifactUid}::uuid and m.space_id = ${spaceId}`);
+  const paired = await pairedWith(
+    transaction,
+    spaceId,
+    mentions.rows.map(({ entityId }) => entityId),
+  );
   await transaction.query(sql`delete from artifact where artifact_uid = ${artifactUid}::uuid`);
   const mentioned = await deleteOrphanedEntities(transaction, spaceId, mentions.rows);
   const unmentioned = await deleteInterruptedEntities(transaction, spaceId, artifactUid);
   await clearOrigin(transaction, spaceId, artifactUid);
-  return { eventIds: events.rows.map(({ id }) => id), entityIds: [...mentioned, ...unmentioned] };
+  const entityIds = [...mentioned, ...unmentioned];
+  const pairedIds = entityIds.length === 0 ? [] : paired;
+  return { eventIds: events.rows.map(({ id }) => id), entityIds, pairedIds };
 }
 
 /**

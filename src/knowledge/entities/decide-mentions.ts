@@ -160,14 +160,15 @@ export class MentionDecisions {
 
   #join(
     whole: MentionGroup,
-    { candidate: target, isInArtifact }: MatchedCandidate<Target>,
+    chosen: MatchedCandidate<Target>,
     others: readonly MatchedCandidate<Target>[],
     confirmation: Confirmation | null = null,
   ): void {
+    const { candidate: target, isInArtifact } = chosen;
     const group = isInArtifact ? withoutShortened(whole, target.profile) : whole;
     const { entityId, normalizedName } = target.entity;
     let { canonicalName } = target.entity;
-    this.#pairs.push(...this.#newPairs(group, target, others));
+    this.#pairs.push(...this.#newPairs(group, chosen, others));
     if (isDraft(target)) {
       this.#extend(target, group);
       ({ canonicalName } = target.entity);
@@ -190,18 +191,23 @@ export class MentionDecisions {
   }
 
   /**
-   * Pairs of its entity with the others that the name may refer to, if the name makes them similar. Pairs that do not
-   * depend on it exist already.
+   * Pairs of its entity with the others that the name may refer to, if the name, or being in one document, makes them
+   * similar. Pairs that do not depend on these exist already.
    */
   #newPairs(
     group: MentionGroup,
-    { entity, profile }: Target,
+    { candidate: { entity, profile }, isInArtifact: wasInArtifact }: MatchedCandidate<Target>,
     others: readonly MatchedCandidate<Target>[],
   ): readonly PairDraft[] {
     const joined = joinProfiles(profile, group.profile, false);
     const close = others.flatMap(({ candidate, ...matched }) => {
-      const before = matchProfiles(profile, candidate.profile, candidate);
-      const match = matchProfiles(joined, candidate.profile, candidate);
+      const { isInArtifact } = matched;
+      const { cosine } = candidate;
+      const before = matchProfiles(profile, candidate.profile, {
+        isInArtifact: isInArtifact && wasInArtifact,
+        cosine,
+      });
+      const match = matchProfiles(joined, candidate.profile, { isInArtifact, cosine });
       const isNew = before.verdict === 'different' && match.verdict !== 'different';
       return isNew ? [{ ...matched, candidate, match }] : [];
     });

@@ -2,8 +2,7 @@
 import { CoreError } from '../../core/index.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { sql } from '../../platform/postgres/sql.ts';
-import { storedJson } from '../artifacts/artifact-store.ts';
+import { sql, storedJson } from '../../platform/postgres/sql.ts';
 import { searchedTexts, trigramThreshold } from './candidate-queries.ts';
 import type { EntityAddition, EntityDraft, EntityEmbedding, MentionPlace, ResolutionPlan } from './types.ts';
 

@@ -28,6 +28,8 @@ export interface Match {
   readonly name: NameComparison;
   /** Set: no score and no model may join the two. `uncertain`: a person decides. */
   readonly veto: string | null;
+  /** What is known about the two cannot be of one, whatever else becomes known; not even a person is asked. */
+  readonly isContradicted: boolean;
   /** Matched by a given name or a surname alone, which no address and no record confirms. */
   readonly isByPart: boolean;
   /** Suggested by vectors only: meaningless without a model to confirm it. */
@@ -63,13 +65,14 @@ export function matchProfiles(mention: Profile, entity: Profile, context: MatchC
     points,
     name,
     veto: veto?.reason ?? clues.contradiction,
+    isContradicted: clues.contradiction !== null || veto?.isReviewable === false,
     isByPart,
     isByVectorOnly,
     isSupported: clues.isSupported,
     reasons: veto === null ? reasons : [...reasons, veto.reason],
   });
   // One record of one source, whatever its name is now.
-  if (clues.hasSameIdentity) return { ...result('same'), veto: null };
+  if (clues.hasSameIdentity) return { ...result('same'), veto: null, isContradicted: false };
   if (types === 'different' || clues.contradiction !== null) return result('different');
   if (types === 'alike' && isPerson(mention, entity) && !isWholeName(name)) return result('different');
   if (veto !== null)
@@ -391,6 +394,7 @@ function matchUnnamed(isSame: boolean): Match {
     points,
     name: { relation: isSame ? 'same' : 'other', points, reason },
     veto: null,
+    isContradicted: false,
     isByPart: false,
     isByVectorOnly: false,
     isSupported: false,

@@ -18,6 +18,9 @@ const columns = sql`
   merge_id as "mergeId", space_id as "spaceId", winner_id as "winnerId", loser_id as "loserId", reason,
   decided_by as "decidedBy", merged_at as "mergedAt", undone_at as "undoneAt"`;
 
+/** Decided by rules: neither by a person nor by a model. */
+export const decidedByScore = 'score';
+
 export class MergeStore {
   readonly #database: Database;
   readonly #ids: IdSource;

@@ -1,11 +1,11 @@
 // Candidate duplicates: pairs of entities that may be the same. A pair keeps the ids it was created with, so that a merge can
 // be undone exactly; reads follow merges to the unmerged entity of each side.
 import { isUuid } from '../../core/index.ts';
-import type { Database, Transaction } from '../../platform/postgres/ports.ts';
+import type { Database, Queryable, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { sql } from '../../platform/postgres/sql.ts';
-import { storedJson } from '../artifacts/artifact-store.ts';
+import { sql, storedJson } from '../../platform/postgres/sql.ts';
 import { loadFamilies } from './candidate-queries.ts';
+import { lockEntities } from './entity-writes.ts';
 import { matchEntity } from './match.ts';
 import { unnamedEntityName } from './normalize.ts';
 import type { EntityPair, PairDraft } from './types.ts';
@@ -117,6 +117,17 @@ export class PairStore {
       where pair_id = ${pairId}::uuid and space_id = ${spaceId} and state = 'open' and decided_by is null`);
   }
 
+  /** After something became known about these entities: pairs that it contradicts are not listed any more. */
+  async refresh(spaceId: number, entityIds: readonly string[]): Promise<void> {
+    if (entityIds.length === 0) return;
+    // Usually there are none, and other writers need not wait.
+    if ((await outdatedPairs(this.#database, spaceId, entityIds)).length === 0) return;
+    await this.#database.transaction(async (transaction) => {
+      await lockEntities(transaction, this.#database.schema, spaceId);
+      await refreshUncertain(transaction, spaceId, entityIds);
+    });
+  }
+
   /** Null: there is no such pair, or its sides have been merged. */
   async decide(
     spaceId: number,
@@ -211,6 +222,18 @@ export const pairsOf = (spaceId: number, entityIds: readonly string[]): Sql => s
     select q.pair_id from family f join entity_pair q on q.entity_a = f.member
     union select q.pair_id from family f join entity_pair q on q.entity_b = f.member)`;
 
+/** Entities with pairs with these: their flags change when these are deleted. */
+export async function pairedWith(
+  transaction: Transaction,
+  spaceId: number,
+  entityIds: readonly string[],
+): Promise<readonly string[]> {
+  if (entityIds.length === 0) return [];
+  const { rows } = await transaction.query<{ id: string }>(sql`
+    select entity_a as id from (${pairsOf(spaceId, entityIds)}) a union select entity_b from (${pairsOf(spaceId, entityIds)}) b`);
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Flags the newer entity of each open pair as `uncertain`, and what is known by a part of a name that too many share, and
  * clears the flag elsewhere, for these entities and those they are paired with. Other review reasons and unnamed entities are not touched.
@@ -245,33 +268,44 @@ export async function refreshUncertain(
 
 /**
  * A pair of S. Okafor is one of Sam Okafor when those two are merged: with Sarah Okafor it is not worth a decision any
- * more. Depends on what is merged at present only, so that undoing a merge in any order restores it.
+ * more. Nor is one with an entity that got the company or address since which contradicts. Depends on what is known at
+ * present only, so that undoing a merge in any order restores it.
  */
 async function refreshContradicted(
   transaction: Transaction,
   spaceId: number,
   entityIds: readonly string[],
 ): Promise<void> {
-  const { rows } = await transaction.query<MovedPair>(sql`
+  const pairIds = await outdatedPairs(transaction, spaceId, entityIds);
+  if (pairIds.length > 0)
+    await transaction.query(sql`
+      update entity_pair set is_contradicted = not is_contradicted where pair_id = any(${pairIds}::uuid[])`);
+}
+
+/** Undecided pairs whose `is_contradicted` is not true any more. */
+async function outdatedPairs(
+  queryable: Queryable,
+  spaceId: number,
+  entityIds: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await queryable.query<MovedPair>(sql`
     with touched as (${pairsOf(spaceId, entityIds)}),
     family as (select * from knowledge_family(array(select entity_a from touched union select entity_b from touched)))
     select p.pair_id as "pairId", a.root as "liveA", b.root as "liveB", p.is_contradicted as "isContradicted",
       a.root <> p.entity_a or b.root <> p.entity_b as "isMoved"
     from touched p join family a on a.member = p.entity_a join family b on b.member = p.entity_b
-    where a.root <> b.root and p.state in ('open', 'later')
-      and (p.is_contradicted or a.root <> p.entity_a or b.root <> p.entity_b)`);
-  if (rows.length === 0) return;
+    where a.root <> b.root and p.state in ('open', 'later')`);
+  if (rows.length === 0) return [];
   const ids = new Set(rows.flatMap(({ liveA, liveB }) => [liveA, liveB]));
-  const families = await loadFamilies(transaction, spaceId, [...ids], null);
+  const families = await loadFamilies(queryable, spaceId, [...ids], null);
   const known = new Map(families.map((family) => [family.known.entity.entityId, family.known]));
-  const changed = rows.filter(({ liveA, liveB, isMoved, isContradicted }) => {
+  const outdated = rows.filter(({ liveA, liveB, isMoved, isContradicted }) => {
     const [a, b] = [known.get(liveA), known.get(liveB)];
-    const isDifferent = a && b && matchEntity(b, [a]).every(({ match }) => match.verdict === 'different');
-    return (isMoved && isDifferent === true) !== isContradicted;
+    const [found] = a && b ? matchEntity(b, [a]) : [];
+    const { isContradicted: isNow = false, verdict } = found?.match ?? {};
+    return (isMoved ? verdict === 'different' : isNow) !== isContradicted;
   });
-  await transaction.query(sql`
-    update entity_pair set is_contradicted = not is_contradicted
-    where pair_id = any(${changed.map(({ pairId }) => pairId)}::uuid[])`);
+  return outdated.map(({ pairId }) => pairId);
 }
 
 /** A part of a name that more unmerged entities share has no pairs: which of them are found depends on the order. */

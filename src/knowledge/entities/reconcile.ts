@@ -20,6 +20,7 @@ import {
   uncertain,
 } from './match.ts';
 import type { MergeStore } from './merge-store.ts';
+import { decidedByScore } from './merge-store.ts';
 import { normalizeName } from './normalize.ts';
 import type { OpenPair, PairStore } from './pair-store.ts';
 import type { CandidateEntity, Entity, ReviewReason } from './types.ts';
@@ -80,7 +81,7 @@ export class EntityRepairs {
     if (choice.kind === 'join') {
       const { candidate, match } = choice.chosen;
       const reason = match.reasons.join('; ');
-      const problem = await this.#merge(known.entity, candidate.entity, reason, 'score');
+      const problem = await this.#merge(known.entity, candidate.entity, reason, decidedByScore);
       if (problem !== null) return stillBroken(problem);
     } else if (choice.kind === 'confirm') {
       const problem = await this.#confirm(known, choice.close, choice.rest, signal);
@@ -101,20 +102,23 @@ export class EntityRepairs {
     revision: { readonly spaceId: number; readonly revisionId: string; readonly artifactUid: string },
     signal: AbortSignal,
   ): Promise<void> {
+    const { pairs } = this.#deps;
     await this.#separateNamesakes(revision, signal);
-    for (const entityId of await this.#deps.pairs.openIn(revision, maxReconciled)) {
+    const open = await pairs.openIn(revision, maxReconciled);
+    for (const entityId of open) {
       const known = await this.#unmerged(entityId);
       if (!known) continue;
       try {
         const choice = await this.#choose(known, signal, revision.artifactUid);
         if (choice.kind !== 'join') continue;
         const { candidate, match } = choice.chosen;
-        await this.#merge(known.entity, candidate.entity, match.reasons.join('; '), 'score');
+        await this.#merge(known.entity, candidate.entity, match.reasons.join('; '), decidedByScore);
       } catch (error) {
         // The pair stays open.
         if (isFatal(error, signal) && kindOf(error) !== 'CONFLICT') throw error;
       }
     }
+    await pairs.refresh(revision.spaceId, open);
   }
 
   async #separateNamesakes(

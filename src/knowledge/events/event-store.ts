@@ -2,9 +2,8 @@
 import { CoreError, isUuid } from '../../core/index.ts';
 import type { Database, Transaction } from '../../platform/postgres/ports.ts';
 import type { Sql } from '../../platform/postgres/sql.ts';
-import { joinSql, sql } from '../../platform/postgres/sql.ts';
+import { joinSql, sql, storedJson } from '../../platform/postgres/sql.ts';
 import type { StoreDeps } from '../artifacts/artifact-store.ts';
-import { storedJson } from '../artifacts/artifact-store.ts';
 import type { RemovedMention } from '../artifacts/remove-artifact.ts';
 import { deleteOrphanedEntities } from '../artifacts/remove-artifact.ts';
 import type { RemovedIds } from '../artifacts/types.ts';

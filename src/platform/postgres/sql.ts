@@ -121,3 +121,9 @@ export function sqlErrorFields(error: unknown): SqlErrorFields | undefined {
 export function hasSqlState(error: unknown, prefix: string): boolean {
   return error instanceof SqlError && error.sqlState.startsWith(prefix);
 }
+
+/** JSON without NUL and lone surrogates, which jsonb rejects. */
+export const storedJson = (value: unknown): string =>
+  JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'string' ? each.toWellFormed().replaceAll('\0', '') : each,
+  );

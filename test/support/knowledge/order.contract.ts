@@ -97,12 +97,18 @@ const kinds: readonly (readonly MentionInput[])[] = [
     { name: 'Bob Vance', organization: 'Globex' },
   ],
   ['Zorvexa AG', 'Zorvexa GmbH', 'Zorvexa SE'].map((name) => ({ name, type: 'organization' })),
+  // Only what becomes known later contradicts the others.
+  [
+    { name: 'Nora Vance Jr.', organization: 'Acme' },
+    { name: 'Nora Vance', organization: 'Globex' },
+  ],
 ];
 const bareNames: readonly (readonly MentionInput[])[] = [
   ['Nora Vance', 'Vance, Nora', 'Nora'],
   ...kinds.slice(1, 4).map(() => ['Nora Vance', 'Vance, Nora', { name: 'Dr. Nora Vance', role: 'Director' }]),
   ['Robert Vance', 'Bob Vance'],
   ['Zorvexa', 'The Zorvexa'].map((name) => ({ name, type: 'organization' as const })),
+  ['Nora Vance', 'Nora Vance Jr.', 'Nora Vance Sr.'],
 ];
 
 function randomDocuments(index: number, random: Random): readonly (readonly MentionInput[])[] {
