@@ -1,5 +1,6 @@
 // What is known by its name only, when the name belongs to several: no silent join, and nothing undone that a person decided.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/core/index.ts';
 import type { Space } from '../../src/knowledge/index.ts';
 import { sql } from '../../src/platform/postgres/index.ts';
 import type { MentionInput } from '../support/entity-world.ts';
@@ -171,6 +172,23 @@ describe.each(['server', 'embedded'] as const)('mentions by a name only on %s Po
     expect(await at.service.review(space, 10)).toHaveLength(2);
   });
 
+  it('stay merged when a person has merged another one into their entity', async () => {
+    const space = await world.space();
+    const { service } = entityWorld(world);
+    await ingest(space, acme);
+    await ingest(space, globex);
+    const [bare = ''] = await ingest(space, nora);
+    const [initech = ''] = await ingest(space, { name: nora, organization: 'Initech' });
+    const pairs = await service.review(space, 10);
+    const pair = pairs.find(({ a, b }) => [a, b].some(({ entityId }) => entityId === initech));
+    await service.decide(space, pair?.pairId ?? '', 'same', 'admin');
+    expect((await service.get(space, bare)).mentionCount).toBe(2);
+    await ingest(space, { name: nora, organization: 'Umbrella' });
+    expect((await service.get(space, bare)).mentionCount).toBe(2);
+    // A company contradicts the others now.
+    expect(await service.review(space, 10)).toEqual([]);
+  });
+
   it('stay split off when a person has split them off', async () => {
     const space = await world.space();
     const at = entityWorld(world);
@@ -212,6 +230,34 @@ describe.each(['server', 'embedded'] as const)('mentions by a name only on %s Po
       ['Acme', 1, 1],
       ['Globex', 1, 1],
     ]);
+  });
+
+  it('wait for no review when the documents of all others are deleted', async () => {
+    const space = await world.space();
+    const at = entityWorld(world);
+    const others = [await at.read(space, [acme]), await at.read(space, [globex])];
+    await ingest(space, nora);
+    expect(await at.service.review(space, 10)).toHaveLength(2);
+    for (const { place } of others) await world.artifacts.remove(space.spaceId, place.artifactUid);
+    expect(await at.service.review(space, 10)).toEqual([]);
+    expect(await at.service.list({ spaceId: space.spaceId, needsReview: true, limit: 10 })).toEqual([]);
+  });
+
+  it('are all separated after one document that has many', async () => {
+    const space = await world.space();
+    const random = seededRandom(7);
+    const letter = (letters: string) => letters[Math.floor(random.next() * letters.length)] ?? '';
+    const word = () => Array.from({ length: 4 }, () => letter('bdfgklmnprstvz') + letter('aeiou')).join('');
+    const names = Array.from({ length: 205 }, () => `${word()} ${word()}`);
+    const namesAt = (organization: string) => names.map((name) => ({ name, organization }));
+    for (const document of [names, namesAt('Acme'), namesAt('Globex')]) await ingest(space, ...document);
+    const { rows } = await world.database.query(sql`
+      select organization, count(distinct entity_id)::integer as entities, count(*)::integer as mentions
+      from entity join entity_mention using (entity_id) where entity.space_id = ${space.spaceId}
+      group by organization order by organization nulls first`);
+    expect(rows).toEqual(
+      [null, 'Acme', 'Globex'].map((organization) => ({ organization, entities: 205, mentions: 205 })),
+    );
   });
 
   it('leave no empty entity when a later chunk of their document names one', async () => {

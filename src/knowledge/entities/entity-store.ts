@@ -205,10 +205,20 @@ export class EntityStore {
         signal,
       );
     const { moves, unsettled } = await find(this);
-    if (moves.length + unsettled.length === 0) return [];
-    const work = async (locked: EntityStore) =>
-      locked.#transaction ? moveNamesakes(locked.#transaction, spaceId, await find(locked), ids, at) : [];
-    return this.locked(revision, work, signal);
+    const changed: string[] = [];
+    // One part after the other: other writers of the space wait for each.
+    for (let isPartial = moves.length + unsettled.length > 0; isPartial;)
+      await this.locked(
+        revision,
+        async (locked) => {
+          const work = await find(locked);
+          if (locked.#transaction)
+            changed.push(...(await moveNamesakes(locked.#transaction, spaceId, work, ids, at)));
+          ({ isPartial } = work);
+        },
+        signal,
+      );
+    return changed;
   }
 
   /** The entity, merged or not. */

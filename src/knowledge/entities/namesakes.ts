@@ -14,7 +14,8 @@ import { touchEntities, writeEntities } from './entity-writes.ts';
 import type { Matchable, MatchedCandidate } from './match.ts';
 import { inconclusive, matchCandidates, mayBeSame, pairsWith, rivalsAmong } from './match.ts';
 import { normalizeName } from './normalize.ts';
-import { insertPairs, refreshUncertain } from './pair-store.ts';
+import { decidedByScore } from './merge-store.ts';
+import { insertPairs, pairedWith, refreshUncertain } from './pair-store.ts';
 import type { MentionMove } from './split-entity.ts';
 import { copyAliases, moveParticipations } from './split-entity.ts';
 import type { CandidateEntity, CandidateQuery } from './types.ts';
@@ -45,10 +46,20 @@ export interface NamesakeWork {
   readonly moves: readonly NamesakeMove[];
   /** Entities to mark as settled when the moves are done. */
   readonly unsettled: readonly string[];
+  /** There are more to settle. */
+  readonly isPartial: boolean;
 }
 
-/** Entities that are settled after one document; the next document continues. */
+/** Entities that are settled under one lock. */
 const maxUnsettled = 200;
+
+/**
+ * Of a mention `m`: only its name is known, and nobody has said since to whom it belongs. Ids are UUIDv7: greater means
+ * written later.
+ */
+const isMovable = sql`m.by_name is not null and m.resolved_id = m.entity_id and not exists (
+  select from entity_merge g where g.winner_id = m.entity_id and g.undone_at is null and g.decided_by <> ${decidedByScore}
+    and g.merge_id > m.mention_id)`;
 
 /** What is to be done after a document. Reads only; to be read again under the lock of the space before it is done. */
 export async function findNamesakes(
@@ -64,14 +75,12 @@ export async function findNamesakes(
     with chosen as (
       select m.mention_id, m.entity_id, m.by_name, m.artifact_uid, e.entity_type, false as is_unsettled
       from entity_mention m join entity e using (entity_id)
-      where m.revision_id = ${revisionId}::uuid and m.by_name is not null and m.resolved_id = m.entity_id
-        and e.namesakes = 'settled'
+      where m.revision_id = ${revisionId}::uuid and e.namesakes = 'settled' and ${isMovable}
       union all
       select m.mention_id, e.entity_id, m.by_name, m.artifact_uid, e.entity_type, true
       from (select * from entity where space_id = ${spaceId} and namesakes = 'unsettled'
           order by entity_id limit ${maxUnsettled}) e
-        left join entity_mention m
-          on m.entity_id = e.entity_id and m.by_name is not null and m.resolved_id = m.entity_id)
+        left join entity_mention m on m.entity_id = e.entity_id and ${isMovable})
     select entity_id as "entityId", entity_type as type, by_name as name, artifact_uid as "artifactUid",
       is_unsettled as "isUnsettled", array_agg(mention_id) as "mentionIds"
     from chosen group by 1, 2, 3, 4, 5 order by 3, 1, 4`,
@@ -82,7 +91,8 @@ export async function findNamesakes(
   ];
   const bare = rows.flatMap(({ name, ...row }) => (name === null ? [] : [{ ...row, name }]));
   const searched = grouped(bare, ({ type, name }) => JSON.stringify([type, name]));
-  if (searched.length === 0) return { moves: [], unsettled };
+  const isPartial = unsettled.length === maxUnsettled;
+  if (searched.length === 0) return { moves: [], unsettled, isPartial };
   const { found } = await search(searched.map(({ first }) => queryOf(first)));
   const names = searched.map(({ first, all: mentions }, index) => {
     const close = fitting(first, found[index] ?? []);
@@ -112,7 +122,7 @@ export async function findNamesakes(
   const parts = names.flatMap(({ mentions, same }) =>
     mentions.filter(({ entityId }) => !same.some(({ entity }) => entity.entityId === entityId)),
   );
-  return { moves: together(moves, parts), unsettled };
+  return { moves: together(moves, parts), unsettled, isPartial };
 }
 
 const grouped = <T>(items: readonly T[], keyOf: (item: T) => string) =>
@@ -230,12 +240,13 @@ export async function moveNamesakes(
   const left = [
     ...new Set(moves.flatMap(({ mentions, isFromRival }) => (isFromRival ? [] : [mentions.entityId]))),
   ];
+  const paired = await pairedWith(transaction, spaceId, left);
   // Mentions of the others may not be written yet.
   await deleteUnmentioned(transaction, sql`e.entity_id = any(${left}::uuid[]) and e.space_id = ${spaceId}`);
   await transaction.query(sql`
     update entity set namesakes = 'settled' where entity_id = any(${unsettled}::uuid[]) and space_id = ${spaceId}`);
   if (changed.size > 0) {
-    await refreshUncertain(transaction, spaceId, [...changed]);
+    await refreshUncertain(transaction, spaceId, [...new Set([...changed, ...paired])]);
     await touchEntities(transaction, spaceId, [...changed]);
   }
   return [...changed];
