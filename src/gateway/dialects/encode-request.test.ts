@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { maxTaskMs, repeatedTaskMs } from '../../../test/support/longest-task.ts';
 import type { ChatApi } from '../types.ts';
 import type { EncodeTarget } from './dialect.ts';
+import type { JsonObject } from './json.ts';
+import { objectsIn } from './json.ts';
 import { dialectOf } from './parse-request.ts';
 
 const target: EncodeTarget = { upstreamModel: 'm', maxOutputTokens: 32_000, supportsReasoning: true };
@@ -58,6 +60,34 @@ describe('an effort for the Messages API', () => {
       });
     },
   );
+});
+
+type CallerApi = 'chat' | 'messages' | 'responses';
+
+describe('a tool call of Gemini', () => {
+  const question = { role: 'user', content: 'q' };
+  const answer = dialectOf('gemini').decodeResponse({
+    candidates: [
+      {
+        content: { parts: [{ functionCall: { name: 'read', args: {} }, thoughtSignature: 'S1gned' }] },
+        finishReason: 'STOP',
+      },
+    ],
+  });
+
+  it.each<[CallerApi, (response: JsonObject) => JsonObject]>([
+    ['chat', (given) => ({ messages: [question, objectsIn(given['choices'])[0]?.['message']] })],
+    ['messages', ({ content }) => ({ messages: [question, { role: 'assistant', content }] })],
+    ['responses', ({ output }) => ({ input: [question, ...objectsIn(output)] })],
+  ])('keeps its signature in the next turn of a caller of the API %s', (api, next) => {
+    const dialect = dialectOf(api);
+    const conversation = dialect.decodeRequest({ messages: [question], input: [question] });
+    const context = { id: 'ID', createdAt: 0, estimatedPromptTokens: 1, request: {}, conversation };
+    if (!answer) throw new Error('Gemini’s response is none.');
+    const response = dialect.encodeResponse(answer, context);
+    const request = dialectOf('gemini').encodeRequest(dialect.decodeRequest(next(response)), target);
+    expect(JSON.stringify(request)).toContain('"thoughtSignature":"S1gned"');
+  });
 });
 
 describe('an effort or a budget for Gemini', () => {

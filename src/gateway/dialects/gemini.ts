@@ -129,14 +129,19 @@ function encodeParts(message: Message, names: Map<string, string>): JsonObject[]
       part.type === 'text' && part.text === '' ? [] : [encodePart(part)],
     );
   let isFirstCall = true;
+  let ofReasoning: string | undefined;
   return message.parts.flatMap((part: AssistantPart): JsonObject[] => {
-    if (part.type === 'reasoning') return [];
+    if (part.type === 'reasoning') {
+      ofReasoning = signatureOf(part.signature);
+      return [];
+    }
     if (part.type === 'refusal') return [{ text: part.text }];
     if (part.type !== 'tool-call') return part.type === 'text' && part.text === '' ? [] : [encodePart(part)];
     const { id, name, arguments: given, signature } = asFunctionCall(part);
     names.set(id, name);
-    const thoughtSignature = signatureOf(signature) ?? (isFirstCall ? unsigned : undefined);
+    const thoughtSignature = signatureOf(signature) ?? ofReasoning ?? (isFirstCall ? unsigned : undefined);
     isFirstCall = false;
+    ofReasoning = undefined;
     const args = parseObject(given === '' ? '{}' : given) ?? { input: given };
     return [withoutUndefined({ functionCall: { name, args }, thoughtSignature })];
   });
@@ -256,6 +261,8 @@ class GeminiDecoder implements StreamDecoder {
     const inline = asObject(part['inlineData']);
     if (call) {
       const key = this.#calls++;
+      // Of the call, where the API of the caller has a field for it, and of the reasoning before it.
+      if (signature) builder.signature(signature);
       builder.toolCall(key, { id: call['id'], name: call['name'], signature });
       builder.toolArguments(key, JSON.stringify(call['args'] ?? {}));
       builder.endToolCall(key);
