@@ -22,10 +22,7 @@ type Autocannon = (options: object) => Promise<{
 /** Imported at run time: compared programs have no types and are not dependencies of the package. */
 const loader = new URL('../peers/node_modules/autocannon/autocannon.js', import.meta.url).href;
 
-export async function load(
-  url: string,
-  { headers, body, connections, seconds }: LoadOptions,
-): Promise<Load> {
+export async function load(url: string, { headers, body, connections, seconds }: LoadOptions): Promise<Load> {
   const { default: autocannon } = (await import(loader)) as { readonly default: Autocannon };
   const result = await autocannon({
     url,

@@ -28,7 +28,7 @@ export interface Match {
   readonly name: NameComparison;
   /** Set: no score and no model may join the two. `uncertain`: a person decides. */
   readonly veto: string | null;
-  /** What is known about the two cannot be of one, whatever else becomes known; not even a person is asked. */
+  /** What is known about the two cannot be of one, whatever else becomes known; a person does not decide it either. */
   readonly isContradicted: boolean;
   /** Matched by a given name or a surname alone, which no address and no record confirms. */
   readonly isByPart: boolean;

@@ -54,7 +54,7 @@ export interface NamesakeWork {
 const maxUnsettled = 200;
 
 /**
- * Of a mention `m`: only its name is known, and nobody has said since to whom it belongs. Ids are UUIDv7: greater means
+ * Of a mention `m`: only its name is known, and no person has decided since to whom it belongs. Ids are UUIDv7: greater means
  * written later.
  */
 const isMovable = sql`m.by_name is not null and m.resolved_id = m.entity_id and not exists (
