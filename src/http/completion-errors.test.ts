@@ -50,6 +50,15 @@ describe('a gateway error', () => {
     },
   );
 
+  it('does not tell callers where the store is', () => {
+    const away = new CoreError('STATE_UNAVAILABLE', 'Postgres (db.internal, user app) does not respond.');
+    for (const { status, body } of [openAiErrorOf(away, 'r'), anthropicErrorOf(away, 'r')]) {
+      expect(status).toBe(503);
+      expect(body.error.message).toMatch(/state store.*Try again later/);
+      expect(JSON.stringify(body)).not.toContain('db.internal');
+    }
+  });
+
   it('names the limit of a key, and allows a retry only within a minute', () => {
     const reached = (limit: string) =>
       new GatewayError('GATEWAY_KEY_LIMIT_REACHED', 'x', {

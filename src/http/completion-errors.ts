@@ -45,6 +45,10 @@ const openAiCodes: Partial<Record<GatewayErrorCode | CoreErrorCode, string>> = {
   UNAUTHENTICATED: 'invalid_api_key',
 };
 
+/** Without the address and the user of the store, which its own message has: callers are no operators. */
+const storeUnavailable =
+  'The state store, which has the stored responses, is not available. Try again later, or send the whole conversation as input.';
+
 /** Never throws. */
 export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorResponse {
   const mapped = toErrorResponse(thrown, requestId);
@@ -67,7 +71,7 @@ export function openAiErrorOf(thrown: unknown, requestId: string): OpenAiErrorRe
     },
     body: {
       error: {
-        message,
+        message: code === 'STATE_UNAVAILABLE' ? storeUnavailable : message,
         type: typeOf(status),
         param: parameterOf(thrown),
         code: isShortLimit
