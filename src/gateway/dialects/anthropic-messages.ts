@@ -295,13 +295,14 @@ interface EncodedMessage {
 /** Messages of the user that follow each other are joined: results of tools must stand directly behind their calls. */
 function encodeMessages(messages: readonly Message[]): readonly EncodedMessage[] {
   const encoded: EncodedMessage[] = [];
+  const ids = new CallIds();
   for (const message of inCallOrder(messages)) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const content =
       message.role === 'assistant'
-        ? encodeAssistant(message.parts)
+        ? encodeAssistant(message.parts, ids)
         : message.parts.flatMap((part) =>
-            part.type === 'tool-result' ? [encodeResult(part)] : encodePart(part),
+            part.type === 'tool-result' ? [encodeResult(part, ids)] : encodePart(part),
           );
     if (content.length === 0) continue;
     const last = encoded.at(-1);
@@ -345,7 +346,7 @@ function encodeMedia({ type, source, name, cacheControl }: MediaPart): JsonObjec
 }
 
 /** Reasoning of other APIs is left out: the signature would not be accepted. */
-function encodeAssistant(parts: readonly AssistantPart[]): JsonObject[] {
+function encodeAssistant(parts: readonly AssistantPart[], ids: CallIds): JsonObject[] {
   return parts.flatMap((part): JsonObject[] => {
     switch (part.type) {
       case 'text':
@@ -353,7 +354,7 @@ function encodeAssistant(parts: readonly AssistantPart[]): JsonObject[] {
       case 'refusal':
         return encodePart({ type: 'text', text: part.text });
       case 'tool-call':
-        return [encodeCall(part)];
+        return [encodeCall(part, ids)];
       case 'reasoning': {
         const { text, signature } = part;
         if (signature?.api !== 'messages') return [];
@@ -368,25 +369,41 @@ function encodeAssistant(parts: readonly AssistantPart[]): JsonObject[] {
   });
 }
 
-function encodeCall(part: ToolCallPart): JsonObject {
+function encodeCall(part: ToolCallPart, ids: CallIds): JsonObject {
   const { id, name, arguments: given, cacheControl } = asFunctionCall(part);
   return {
     type: 'tool_use',
-    id: encodeId(id),
+    id: ids.begin(id),
     name,
     input: parseObject(given === '' ? '{}' : given) ?? { input: given },
     ...(cacheControl && { cache_control: cacheControl }),
   };
 }
 
-function encodeResult({ callId, content, isError, cacheControl }: ToolResultPart): JsonObject {
+function encodeResult({ callId, content, isError, cacheControl }: ToolResultPart, ids: CallIds): JsonObject {
   return {
     type: 'tool_result',
-    tool_use_id: encodeId(callId),
+    tool_use_id: ids.of(callId),
     content: content.flatMap(encodePart),
     ...(isError === true && { is_error: true }),
     ...(cacheControl && { cache_control: cacheControl }),
   };
+}
+
+/** The API accepts each id once; some models use the same ones in every turn. A result follows its call. */
+class CallIds {
+  readonly #calls = new Map<string, number>();
+
+  begin(id: string): string {
+    this.#calls.set(id, (this.#calls.get(id) ?? 0) + 1);
+    return this.of(id);
+  }
+
+  /** Of the last call with this id. */
+  of(id: string): string {
+    const count = this.#calls.get(id) ?? 1;
+    return encodeId(count === 1 ? id : `${id} ${count}`);
+  }
 }
 
 /** The API accepts letters, digits, _ and - only; models of others make up ids like `functions.read:0`. */

@@ -38,6 +38,25 @@ describe('a request to the Messages API', () => {
   });
 });
 
+it('for the Messages API has each id of a tool call once, as models may use the same in every turn', () => {
+  const turn = (content: string) => [
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'call_0', type: 'function', function: { name: 'read', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_0', content },
+  ];
+  const body = sent({ messages: [{ role: 'user', content: 'hi' }, ...turn('one'), ...turn('two')] });
+  const blocks = objectsIn(body['messages']).flatMap(({ content }) => objectsIn(content));
+  expect(blocks.map(({ id, tool_use_id }) => id ?? tool_use_id)).toEqual([
+    undefined,
+    'call_0',
+    'call_0',
+    expect.stringMatching(/^call_0_2_\w+$/),
+    blocks.at(-2)?.['id'],
+  ]);
+});
+
 describe('an effort for the Messages API', () => {
   it.each([
     'claude-haiku-4-5',
