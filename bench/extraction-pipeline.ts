@@ -130,7 +130,7 @@ async function pipelineOver(folder: string, pages: readonly Uint8Array[]): Promi
       startThreads: () => threads,
       clock: systemClock,
       random: systemRandom,
-      events: new EventBus(extractionEvents, () => systemClock.now()),
+      events: new EventBus(extractionEvents),
     },
     new AbortController().signal,
   );
@@ -184,7 +184,7 @@ export async function overstatedLimit(): Promise<{ refusedShare: number; used: n
         startThreads: () => endless,
         clock,
         random: seededRandom(1),
-        events: new EventBus(extractionEvents, () => clock.now()),
+        events: new EventBus(extractionEvents),
       },
       stop.signal,
     ),

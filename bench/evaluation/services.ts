@@ -40,7 +40,7 @@ export async function openEvaluationServices(given: EvaluationServiceDeps): Prom
       clock,
       random: seededRandom(1),
       ids,
-      events: new EventBus(jobEventSpecs, () => clock.now()),
+      events: new EventBus(jobEventSpecs),
     }),
   });
   const { artifacts, entities, events, search } = knowledge;

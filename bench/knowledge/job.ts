@@ -32,7 +32,7 @@ export interface JobBench {
 
 /** Opens knowledge with a new space on this database. */
 export async function openJobBench(database: Database): Promise<JobBench> {
-  const events = new EventBus(jobEventSpecs, () => Date.now());
+  const events = new EventBus(jobEventSpecs);
   const common = {
     clock: systemClock,
     ids: systemIds,

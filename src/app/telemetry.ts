@@ -3,7 +3,7 @@ import type { Config } from '../config/index.ts';
 import { secretsOf } from '../config/index.ts';
 import { version } from '../config/version.ts';
 import type { Log, Tracer } from '../core/index.ts';
-import { EventBus, Redactor, event, kindOf, noTracer, systemClock } from '../core/index.ts';
+import { EventBus, Redactor, event, kindOf, noTracer } from '../core/index.ts';
 import type { RunEvents } from '../extraction/index.ts';
 import { runEvents } from '../extraction/index.ts';
 import type { GatewayEvents } from '../gateway/index.ts';
@@ -131,10 +131,8 @@ export function createTelemetry(
     isColored: isTerminal,
     context: tracer === noTracer ? undefined : () => tracer.current(),
   });
-  const events = new EventBus(
-    eventSpecs,
-    () => systemClock.now(),
-    (error) => log.error('an event listener failed', { cause: kindOf(error), error }),
+  const events = new EventBus(eventSpecs, (error) =>
+    log.error('an event listener failed', { cause: kindOf(error), error }),
   );
   const metrics = new Metrics({ redactor });
   if (!isForwarded) {

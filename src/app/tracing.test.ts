@@ -95,8 +95,8 @@ function recording() {
 describe('traceEvents', () => {
   it('creates a span of an admission decision, and of a source call', () => {
     const { spans, tracer } = recording();
-    const admission = new EventBus(admissionEvents, () => 0);
-    const extraction = new EventBus(extractionEvents, () => 0);
+    const admission = new EventBus(admissionEvents);
+    const extraction = new EventBus(extractionEvents);
     traceEvents(admission, tracer);
     const stop = traceEvents(extraction, tracer);
     admission.emit('admission:request-admitted', {

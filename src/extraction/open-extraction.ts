@@ -208,7 +208,7 @@ async function withSource<T>(
 ): Promise<T> {
   const { extraction, looker } = settings;
   await using closing = new AsyncDisposableStack();
-  const events = new EventBus(extractionEvents, () => systemClock.now());
+  const events = new EventBus(extractionEvents);
   events.listen(onEvent);
   const waits = new WaitReporter(events, systemClock);
   const redactor = new Redactor();
@@ -398,7 +398,7 @@ export function sourceEnvironment(env: Environment, serverSecretVariables: reado
 
 function extractRegistered(deps: ExtractionDeps, env: Environment): ExtractSource {
   const { settings, secrets, redactor, log } = deps;
-  const observed = new EventBus(extractionEvents, () => systemClock.now());
+  const observed = new EventBus(extractionEvents);
   deps.observe(observed);
   return async (source, { fresh, retryFailed, signal, onEvent }) =>
     extract(settingsFor(source, settings, env, retryFailed), choiceOf(source), {

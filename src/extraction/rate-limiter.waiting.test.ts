@@ -8,7 +8,7 @@ import { WaitReporter } from './rate-limiter.ts';
 
 function world(limits = { perSecond: 5, perMinute: 5 }) {
   const clock = new VirtualClock();
-  const events = new EventBus(extractionEvents, () => clock.now());
+  const events = new EventBus(extractionEvents);
   const emitted: EmittedEvent['payload'][] = [];
   events.listen(({ payload }) => emitted.push(payload));
   const limiter = createRateLimiter({ limits, clock });

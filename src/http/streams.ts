@@ -36,9 +36,9 @@ export function eventText(name: string, data: unknown): string {
 }
 
 /** One event of the live stream, without content and secrets. */
-export function liveEventText(emitted: EmittedEvent, redactor: Redactor): string {
+export function liveEventText(emitted: EmittedEvent, atMs: number, redactor: Redactor): string {
   const payload = plainValue(withoutContent(emitted), { text: (raw) => redactor.text(raw) });
-  const at = new Date(emitted.at).toISOString();
+  const at = new Date(atMs).toISOString();
   return eventText(emitted.name, { name: emitted.name, at, payload: snakeCaseKeys(payload) });
 }
 

@@ -35,7 +35,7 @@ function setUp(options: { flushBatch?: number; maxPending?: number } = {}) {
   const random = seededRandom(7);
   const store = new FlakyStore(seededIds(random, () => clock.now()));
   const redactor = new Redactor();
-  const events = new EventBus(ledgerEvents, () => clock.now());
+  const events = new EventBus(ledgerEvents);
   const emitted: { name: string; payload: Record<string, unknown> }[] = [];
   events.listen(({ name, payload }) => emitted.push({ name, payload }));
   const recorder = new BatchingLedgerRecorder({

@@ -48,7 +48,7 @@ function setUp(repair: Repair, overrides: { repairBatch?: number; repairConcurre
   const registry = new RepairRegistry();
   registry.register({ kind: 'demo.kind', describe: 'Does it again.', repair });
   const redactor = new Redactor();
-  const events = new EventBus(ledgerEvents, () => clock.now());
+  const events = new EventBus(ledgerEvents);
   const emitted: { name: string; payload: Record<string, unknown> }[] = [];
   events.listen(({ name, payload }) => emitted.push({ name, payload }));
   const options = {

@@ -181,7 +181,7 @@ async function open(given: z.output<typeof createInput>): Promise<Gateway> {
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
-    events: new EventBus(gatewayEvents, () => systemClock.now()),
+    events: new EventBus(gatewayEvents),
     redactor: new Redactor(),
     stores: { database, redis: null },
     options,

@@ -154,7 +154,7 @@ async function open({ model, onDegradation, ...store }: z.output<typeof createIn
   const jobs = await createJobQueue({
     ...shared,
     database,
-    events: new EventBus(jobEventSpecs, () => systemClock.now()),
+    events: new EventBus(jobEventSpecs),
     redact: (given) => given,
     runSchedules: true,
   });

@@ -9,7 +9,7 @@ function world() {
   const clock = new VirtualClock(start);
   const activity = new Activity(clock);
   const emit = (name: string, payload: Record<string, unknown> = {}) =>
-    activity.take({ name, at: clock.now(), payload, spec: { level: 'debug', message: '' } });
+    activity.take({ name, payload, spec: { level: 'debug', message: '' } });
   return { clock, activity, emit };
 }
 

@@ -45,7 +45,7 @@ const broken = (kind: string): RetentionRule => ({
 });
 
 function setUp(clock: VirtualClock, rules: readonly RetentionRule[]) {
-  const events = new EventBus(retentionEvents, () => clock.now());
+  const events = new EventBus(retentionEvents);
   const emitted: { name: string; payload: Record<string, unknown> }[] = [];
   events.listen(({ name, payload }) => emitted.push({ name, payload }));
   const recorded: Degradation[] = [];

@@ -34,7 +34,7 @@ async function world(extract: (clock: VirtualClock) => ExtractSource) {
   const ids = seededIds(random, () => clock.now());
   const sources = new MemorySourceStore();
   const runs = new CountingRunStore();
-  const bus = new EventBus({ ...runEvents, ...jobEventSpecs }, () => clock.now());
+  const bus = new EventBus({ ...runEvents, ...jobEventSpecs });
   const emitted: EmittedEvent[] = [];
   bus.listen((event) => emitted.push(event));
   const jobs = createMemoryJobQueue({ clock, random, ids, events: bus });
@@ -86,7 +86,6 @@ const result = (state: 'completed' | 'interrupted') =>
 const emit = (onEvent: EventListener, name: keyof ExtractionEvents, payload: object) => {
   onEvent({
     name,
-    at: 0,
     spec: { level: 'debug', message: name },
     payload: payload as Record<string, unknown>,
   });

@@ -37,7 +37,7 @@ async function gatewayOn(
   { isScheduled = false, models = [] as readonly object[], discovery = {} } = {},
 ) {
   const events: EmittedEvent[] = [];
-  const bus = new EventBus(gatewayEvents, () => systemClock.now());
+  const bus = new EventBus(gatewayEvents);
   bus.listen((event) => void events.push(event));
   const gateway = await openGateway({
     clock: systemClock,

@@ -37,7 +37,7 @@ async function gatewayOf(
       clock,
       random: seededRandom(1),
       ids: seededIds(seededRandom(2), () => clock.now()),
-      events: new EventBus(gatewayEvents, () => clock.now()),
+      events: new EventBus(gatewayEvents),
       redactor: new Redactor(),
       stores: memoryGatewayStores(clock),
       transport: createInMemoryTransport({

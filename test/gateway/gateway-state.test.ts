@@ -20,7 +20,7 @@ const openDatabase = (url: string, schema: string) =>
 /** A separate process from the store's point of view. */
 async function openState(url: string, schema: string) {
   const database = await openDatabase(url, schema);
-  const events = new EventBus(gatewayEvents, () => systemClock.now());
+  const events = new EventBus(gatewayEvents);
   const failures: string[] = [];
   events.listen(({ name, payload }) => {
     if (name === 'gateway:store-failed') failures.push(String(payload['what']));

@@ -14,7 +14,7 @@ const state = await GatewayState.open({
   clock: systemClock,
   random: systemRandom,
   ids: systemIds,
-  events: new EventBus(gatewayEvents, () => systemClock.now()),
+  events: new EventBus(gatewayEvents),
   builtIn: [exampleModel('a/one')],
   configured: [],
   providers: [],

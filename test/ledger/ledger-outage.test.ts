@@ -14,7 +14,7 @@ it('loses no row when the store is killed while rows arrive, and catches up by i
   );
   onTestFinished(() => database.close());
   const store = new PostgresLedgerStore(database, systemIds);
-  const events = new EventBus(ledgerEvents, () => systemClock.now());
+  const events = new EventBus(ledgerEvents);
   const failures: unknown[] = [];
   events.listen(({ name, payload }) => {
     if (name === 'ledger:store-failed') failures.push(payload['cause']);

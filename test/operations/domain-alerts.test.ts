@@ -12,7 +12,7 @@ import { admissionWorld } from '../support/tenancy/admission-world.ts';
 /** Alerts of the rules whose metrics exist; all others keep their state, which is not firing. */
 function openAlerts(clock: Clock) {
   const metrics = new Metrics({ redactor: new Redactor(), processMetrics: false });
-  const monitor = new AlertMonitor({ clock, metrics, events: new EventBus(alertEvents, () => clock.now()) });
+  const monitor = new AlertMonitor({ clock, metrics, events: new EventBus(alertEvents) });
   const current = async () => {
     await monitor.evaluate();
     return monitor.list();

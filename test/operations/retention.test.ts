@@ -33,7 +33,7 @@ it('deletes old audit rows and old resolved ledger rows, and nothing that is you
   );
   const report = await runRetention({
     clock: systemClock,
-    events: new EventBus(retentionEvents, () => systemClock.now()),
+    events: new EventBus(retentionEvents),
     ledger: { record: async () => undefined },
     rules,
   });

@@ -27,7 +27,7 @@ export async function openJobQueue(
   database: Database,
   options: Partial<JobQueueOptions> = {},
 ): Promise<RecordedQueue> {
-  const bus = new EventBus(jobEventSpecs, () => systemClock.now());
+  const bus = new EventBus(jobEventSpecs);
   const events: { name: string; payload: Readonly<Record<string, unknown>> }[] = [];
   bus.listen((event) => events.push(event));
   const queue = await createJobQueue({

@@ -55,11 +55,11 @@ function createTelemetry(redactor: Redactor) {
   const logs = (['json', 'pretty'] as const).map((format) =>
     createLogger({ level: 'debug', format, redactor, destination }),
   );
-  const events = new EventBus(allEvents, () => systemClock.now());
+  const events = new EventBus(allEvents);
   const metrics = new Metrics({ redactor, processMetrics: false });
   for (const log of logs) logEvents(events, log);
   countEvents(events, metrics);
-  events.listen((emitted) => void output.push(liveEventText(emitted, redactor)));
+  events.listen((emitted) => void output.push(liveEventText(emitted, 0, redactor)));
   return { output, logs, events, metrics };
 }
 

@@ -158,7 +158,7 @@ export class ExtractionWorld {
       ...given,
     });
     const { clock } = this;
-    const events = new EventBus(extractionEvents, () => clock.now());
+    const events = new EventBus(extractionEvents);
     events.listen((event) => this.events.push(event));
     const { rateLimitPerMinute: perMinute, rateLimitPerSecond: perSecond } = parallel;
     const limiter = createRateLimiter({

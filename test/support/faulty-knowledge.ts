@@ -185,7 +185,7 @@ export async function openFaultyKnowledge(
     clock,
     random: seededRandom(5),
     redactor: new Redactor(),
-    events: new EventBus(ledgerEvents, () => clock.now()),
+    events: new EventBus(ledgerEvents),
     options: {
       repairBatch: 100,
       repairConcurrency: 1,

@@ -63,7 +63,7 @@ export function createTestDeps(
   const ids = seededIds(seededRandom(1), () => clock.now());
   const redactor = new Redactor();
   redactor.add(adminToken);
-  const bus = new EventBus({ ...httpEvents, ...ledgerEvents, ...testEvents }, () => clock.now());
+  const bus = new EventBus({ ...httpEvents, ...ledgerEvents, ...testEvents });
   const emitted: EmittedEvent[] = [];
   bus.listen((event) => void emitted.push(event));
   const logged: { message: string; fields: LogFields | undefined }[] = [];
@@ -264,7 +264,7 @@ function extractionServices(clock: VirtualClock, ids: IdSource): ExtractionServi
       jobs: { enqueue: async () => ids.uuid(), cancel: async () => true, get: async () => null },
       clock,
       ids,
-      events: new EventBus(runEvents, () => clock.now()),
+      events: new EventBus(runEvents),
       redact: (text) => text,
     }),
   };

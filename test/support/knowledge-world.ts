@@ -62,7 +62,7 @@ export async function knowledgeWorld(
     clock,
     random,
     ids: seededIds(random, () => clock.now()),
-    events: new EventBus(jobEventSpecs, () => clock.now()),
+    events: new EventBus(jobEventSpecs),
   });
   const enqueue: JobQueue['enqueue'] = jobs.enqueue.bind(jobs);
   Object.assign(jobs, {

@@ -35,7 +35,7 @@ async function serverOn(
 ): Promise<Server> {
   const redis = await connectRedis({ url, commandTimeoutMs: 2_000, whenUnreachable: 'stay-down' });
   const probe = new RedisProbe({ url });
-  const events = new EventBus(admissionEvents, () => systemClock.now());
+  const events = new EventBus(admissionEvents);
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
   const recorded: Degradation[] = [];

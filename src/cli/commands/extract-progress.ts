@@ -111,8 +111,9 @@ export function showProgress(session: CliSession, hasProgress = true): Extractio
 
 function jsonProgress({ io, redactor }: CliSession, stream: 'stdout' | 'stderr'): ExtractionProgress {
   return {
-    show: ({ name, at, payload }) => {
-      const event = snakeCaseKeys({ event: name, at: new Date(at).toISOString(), ...payload });
+    show: ({ name, payload }) => {
+      const at = new Date(io.clock.now()).toISOString();
+      const event = snakeCaseKeys({ event: name, at, ...payload });
       io[stream].write(`${JSON.stringify(redactor.value(event))}\n`);
     },
     end: () => undefined,

@@ -67,7 +67,6 @@ function sessionIn(world: CliWorld, json = false): CliSession {
 }
 const emitted = (name: string, payload: Record<string, unknown>) => ({
   name,
-  at: Date.UTC(2026, 0, 1),
   spec: event<Record<string, unknown>>({ level: 'info', message: '' }),
   payload,
 });
@@ -304,7 +303,7 @@ describe('an extraction while it runs', () => {
     );
     expect(JSON.parse(world.out)).toEqual({
       event: 'extraction:worker-died',
-      at: '2026-01-01T00:00:00.000Z',
+      at: '2026-03-01T12:00:00.000Z',
       workers_alive: 1,
       worker: 'w',
     });

@@ -301,7 +301,7 @@ async function streamedOutcome(
     head,
     rest,
     ended: rest.ended,
-    quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock.now()),
+    quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock),
   };
 }
 
@@ -408,7 +408,7 @@ function checkedResponse(
     contentType: request.isStream ? eventStream : contentType(response) || 'application/json',
     body: read.body,
     tokens: tokenUsage(request, read.usage, read.characters),
-    quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock.now()),
+    quotaExhaustedUntil: quotaExhaustedUntil(response.headers, deps.clock),
   };
 }
 
@@ -466,9 +466,10 @@ function tokenUsage(request: CompletionRequest, usage: Usage | undefined, charac
 /** From the quota headers of a successful response: the latest reset of the windows that are used up. */
 function quotaExhaustedUntil(
   headers: Readonly<Record<string, string>>,
-  now: number,
+  clock: Clock,
 ): QuotaExhausted | undefined {
   if (!mayBeExhausted(headers)) return undefined;
+  const now = clock.now();
   let latest: QuotaExhausted | undefined;
   for (const { remaining, resetMs, source } of quotaWindows(headers, now)) {
     if (remaining !== 0 || resetMs === 0) continue;

@@ -272,6 +272,7 @@ export class Router {
   }
 
   #hasAvailable(states: readonly CandidateState[], maxRetries: number): boolean {
+    if (states.length === 0) return false;
     const { cooldowns, clock } = this.#deps;
     const now = clock.now();
     return states.some(

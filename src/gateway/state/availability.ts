@@ -49,7 +49,7 @@ export class Cooldowns {
 
   /** The longer of the key's own cooldown and the model's; undefined when the key may be used now. */
   of(modelId: number, keyId: string): Cooldown | undefined {
-    return this.#map.active(modelId, keyId, this.#deps.clock.now());
+    return this.#map.active(modelId, keyId, this.#deps.clock);
   }
 
   /** The active cooldowns of all keys of the model. */
@@ -190,11 +190,11 @@ export class CooldownMap {
   }
 
   /** The longer of the key's own cooldown and the model's; undefined when neither is running. */
-  active(modelId: number, keyId: string, now: number): Cooldown | undefined {
+  active(modelId: number, keyId: string, clock: Clock): Cooldown | undefined {
     const ofModel = this.#cooldowns.get(modelId);
     if (!ofModel) return undefined;
     const longer = longerOf(ofModel.get(keyId), ofModel.get(allKeys));
-    return longer && longer.until > now ? longer : undefined;
+    return longer && longer.until > clock.now() ? longer : undefined;
   }
 
   ofModel(modelId: number): readonly Cooldown[] {

@@ -74,7 +74,7 @@ class DirectChat {
       handedOver.set(request, { requestId, error });
       this.#handle(request, response);
     };
-    const received = this.#bodies.receive(request, (body) => {
+    const received = this.#bodies.receive(request, tracked.startedAt, (body) => {
       try {
         this.#start(options, headers.contentType, body, onError);
       } catch (error) {
@@ -245,10 +245,10 @@ class ReceivedBodies {
   }
 
   /** The result must be deleted when the connection is closed. */
-  receive(request: IncomingMessage, onBody: (body: Buffer) => void): ReceivedBody {
+  receive(request: IncomingMessage, begunAt: number, onBody: (body: Buffer) => void): ReceivedBody {
     const chunks: Buffer[] = [];
     const { socket } = request;
-    const body: ReceivedBody = { slot: undefined, socket, begunAt: this.#deps.clock.monotonic() };
+    const body: ReceivedBody = { slot: undefined, socket, begunAt };
     this.#receiving.add(body);
     this.#check();
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -102,7 +102,7 @@ function streamRoutes(server: TypedServer, dependencies: ServerDeps): void {
     streamEvents: async ({ query: { names }, request, reply }) => {
       const read = (event: EmittedEvent): void => {
         if (names?.some((prefix) => event.name.startsWith(prefix)) ?? true)
-          stream.write(liveEventText(event, dependencies.redactor));
+          stream.write(liveEventText(event, dependencies.clock.now(), dependencies.redactor));
       };
       const stream = server.openStreams.open(request, () => readers.delete(read));
       readers.add(read);

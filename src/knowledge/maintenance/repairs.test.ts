@@ -10,8 +10,7 @@ function openRecovery() {
   const clock = new VirtualClock(0);
   const repairs: number[] = [];
   const listen = onModelsRecovered(clock, () => void repairs.push(clock.now()));
-  const emit = (name: string, payload: EmittedEvent['payload'] = {}) =>
-    listen({ name, at: clock.now(), spec, payload });
+  const emit = (name: string, payload: EmittedEvent['payload'] = {}) => listen({ name, spec, payload });
   const answer = (outcome = 'success') => emit('gateway:attempt-finished', { outcome });
   return { clock, repairs, emit, answer };
 }
@@ -47,7 +46,7 @@ describe('onCooldownCleared', () => {
     let resets = 0;
     const listen = onCooldownCleared(() => (resets += 1));
     const emit = (payload: EmittedEvent['payload']) =>
-      listen({ name: 'gateway:availability-updated', at: 0, spec, payload });
+      listen({ name: 'gateway:availability-updated', spec, payload });
     emit({ model: 'm', availableAt: '2026-03-01T12:00:00Z' });
     expect(resets).toBe(0);
     emit({ model: 'm', availableAt: null });

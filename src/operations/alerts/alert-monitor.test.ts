@@ -25,7 +25,7 @@ const { tests } = parse(await readFile(file, 'utf8')) as { readonly tests: reado
 function openMonitor(rules?: readonly AlertRule[]) {
   const clock = new VirtualClock(Date.parse('2026-03-01T12:00:00Z'));
   const values = new Map<string, readonly Sample[] | null>();
-  const events = new EventBus(alertEvents, () => clock.now());
+  const events = new EventBus(alertEvents);
   const emitted: string[] = [];
   events.listen(({ name, payload }) => emitted.push(`${name} ${String(payload['alert'])}`));
   const metrics = {

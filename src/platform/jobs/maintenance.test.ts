@@ -12,7 +12,7 @@ const timing = { pollMs: 1_000, heartbeatMs: 10_000, lostAfterMs: 30_000 };
 /** Maintenance on a store that records which statements run, and can be unavailable. */
 function maintenanceOn({ isShared }: { readonly isShared: boolean }) {
   const clock = new VirtualClock();
-  const events = new EventBus(jobEventSpecs, () => clock.now());
+  const events = new EventBus(jobEventSpecs);
   const store = { isAvailable: true, statements: [] as string[] };
   const query = async (statement: unknown) => {
     if (!store.isAvailable) throw new Error('unavailable');

@@ -181,7 +181,7 @@ describe('logEvents', () => {
 
   function listening(level: LogLevel) {
     const { log, parsed } = setUp({ level });
-    const bus = new EventBus(specs, () => 0);
+    const bus = new EventBus(specs);
     const stop = logEvents(bus, log);
     return { bus, parsed, stop };
   }

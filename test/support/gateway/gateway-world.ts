@@ -68,7 +68,7 @@ export async function gatewayWorld(world: GatewayWorldOptions): Promise<GatewayW
   });
   onTestFinished(() => simulator.stop());
   const events: EmittedEvent[] = [];
-  const bus = new EventBus(gatewayEvents, () => systemClock.now());
+  const bus = new EventBus(gatewayEvents);
   bus.listen((event) => void events.push(event));
   const { send, ...transport } = createUndiciTransport({ connectionsPerOrigin: 4_096 });
   onTestFinished(() => transport.close());

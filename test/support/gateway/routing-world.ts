@@ -238,7 +238,7 @@ export class MapCooldowns implements Pick<Cooldowns, 'of' | 'extend' | 'trials'>
   }
 
   of(modelId: number, keyId: string): Cooldown | undefined {
-    return this.#map.active(modelId, keyId, this.#clock.now());
+    return this.#map.active(modelId, keyId, this.#clock);
   }
 
   extend(cooldown: Cooldown): void {

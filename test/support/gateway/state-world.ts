@@ -47,7 +47,7 @@ export function stateWorld() {
     discoveries: memory.discoveries,
     changes: memory.changes,
   };
-  const events = new EventBus(gatewayEvents, () => clock.now());
+  const events = new EventBus(gatewayEvents);
   const emitted: EmittedEvent[] = [];
   events.listen((event) => emitted.push(event));
   const parts = { clock, random: seededRandom(7), events };

@@ -8,7 +8,7 @@ import { createMemoryJobQueue } from './memory-job-queue.ts';
 function open(startAtMs?: number) {
   const clock = new VirtualClock(startAtMs);
   const random = seededRandom(7);
-  const bus = new EventBus(jobEventSpecs, () => clock.now());
+  const bus = new EventBus(jobEventSpecs);
   const events: { name: string; payload: Readonly<Record<string, unknown>> }[] = [];
   bus.listen((event) => events.push(event));
   const ids = seededIds(random, () => clock.now());

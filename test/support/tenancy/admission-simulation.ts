@@ -109,7 +109,7 @@ class Simulation {
       process,
       onChange: (isUp) => server?.admission.connectionChanged(isUp),
     });
-    const events = new EventBus(admissionEvents, () => clock.now());
+    const events = new EventBus(admissionEvents);
     events.listen(({ name, payload }) => this.truth.emitted(id, name, payload, link));
     let server: SimulatedServer | undefined;
     const stateStore = <T>(work: () => Promise<T>): Promise<T> =>

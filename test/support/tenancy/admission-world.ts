@@ -160,7 +160,7 @@ export async function admissionWorld({
   const limits = beside?.limits ?? new MemoryLimitStore(ids);
   const executions = given.executions ?? beside?.executions ?? new FakeExecutions();
   const servers = beside?.servers ?? new MemoryServerRegistry(clock, all.leaseSeconds);
-  const events = new EventBus(admissionEvents, () => clock.now());
+  const events = new EventBus(admissionEvents);
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
   const recorded: Degradation[] = [];

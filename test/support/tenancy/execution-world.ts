@@ -121,7 +121,7 @@ export async function executionWorld(given: ExecutionWorldOptions): Promise<Exec
   const { clock } = given;
   const random = seededRandom(7);
   const ids = seededIds(random, () => clock.now());
-  const events = new EventBus({ ...executionEvents, ...jobEventSpecs }, () => clock.now());
+  const events = new EventBus({ ...executionEvents, ...jobEventSpecs });
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
   const slots = given.slots ?? new CountedSlots(20);

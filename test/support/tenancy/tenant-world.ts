@@ -25,7 +25,7 @@ export function tenantWorld(): TenantWorld {
   const clock = new VirtualClock(moment(0).getTime());
   const unfinished = new Set<string>();
   const memory = memoryTenantStores((id) => unfinished.has(id));
-  const events = new EventBus(tenantEvents, () => clock.now());
+  const events = new EventBus(tenantEvents);
   const emitted: EmittedEvent[] = [];
   events.listen((event) => void emitted.push(event));
   let isAway = false;
