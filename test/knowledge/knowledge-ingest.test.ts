@@ -263,6 +263,20 @@ describe('ingest', () => {
     expect(await readSteps()).toMatchObject({ completed: 3, queued: 0 });
   });
 
+  it('reconciles entities when it is repeated after all readings were saved', async () => {
+    model = bracketReader('model');
+    const { revisionId } = await ingest(longText);
+    const died = new Error('The process died.');
+    await expect(run(revisionId, { reconciler: { reconcile: () => Promise.reject(died) } })).rejects.toBe(
+      died,
+    );
+    const reconciled: string[] = [];
+    const reconcile: IngestDeps['reconciler']['reconcile'] = async (revision) =>
+      void reconciled.push(revision.revisionId);
+    await run(revisionId, { reconciler: { reconcile } });
+    expect(reconciled).toEqual([revisionId]);
+  });
+
   it('calls no model for further chunks of a superseded revision', async () => {
     let reads = 0;
     model = {

@@ -118,7 +118,8 @@ async function processRevision(
   ] as const;
   try {
     const [unsaved] = await Promise.all(work);
-    if (unread.length > 0) await deps.reconciler.reconcile(revision, signal);
+    // Also when all is read: an earlier attempt may have ended between its last saved reading and this.
+    await deps.reconciler.reconcile(revision, signal);
     // Another reading has other events.
     const toGraph = deps.graph.isEnabled ? todo('read', 'graph') : [];
     await addToGraph(deps, revision.spaceId, toGraph, unsaved, signal);
