@@ -42,7 +42,9 @@ export const GatewayRequest = z
     status,
     outcome: z
       .string()
-      .describe('`success`, the class of the failure that interrupted its stream, or an error code.'),
+      .describe(
+        '`success`, `canceled`, the class of the failure that interrupted its stream, or an error code.',
+      ),
     attempts: count.describe('Calls to models.'),
     duration_ms: z.number().describe('From its start to the last byte of the response.'),
     first_token_ms: z

@@ -234,6 +234,7 @@ export interface FailedRequest extends Pick<Attempt, 'requestId' | 'caller' | 'a
   /** Epoch milliseconds at its start. */
   readonly at: number;
   readonly durationMs: number;
+  /** `canceled`, as of attempts, for a caller that disconnected. */
   readonly errorCode: string;
   /** Calls to models. */
   readonly calls: number;
@@ -255,7 +256,7 @@ export interface LoggedRequest
   /** Epoch milliseconds at its start. */
   readonly at: number;
   readonly status: RequestStatus;
-  /** `success`, the class of the failure that interrupted its stream, or an error code. */
+  /** `success`, `canceled`, the class of the failure that interrupted its stream, or an error code. */
   readonly outcome: string;
   /** The model that responded; null: none. */
   readonly modelId: number | null;

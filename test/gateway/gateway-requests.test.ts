@@ -187,7 +187,7 @@ describe.each(migratedDatabases)('on Postgres, %s', (_kind, open) => {
     socket.destroy();
     await expect.poll(() => list(at, 'request_id=disconnected-1&status=canceled')).toHaveLength(1);
     const [row] = await list(at, 'request_id=disconnected-1');
-    expect(row).toMatchObject({ outcome: 'CANCELED', model: null, attempts: 1, cost_usd: null });
+    expect(row).toMatchObject({ outcome: 'canceled', model: null, attempts: 1, cost_usd: null });
     expect((await details(at, row?.id)).attempts).toMatchObject([{ model: 'alpha/a', outcome: 'canceled' }]);
   });
 

@@ -185,7 +185,7 @@ const tokenColumns = sql`
 
 /** The status of the request that ended with this row. */
 const requestStatus = sql`case when outcome = 'success' then 'completed'
-  when outcome in ('canceled', 'CANCELED') then 'canceled'
+  when outcome = 'canceled' then 'canceled'
   when model_id is null and call_number = 0 then 'rejected' else 'failed' end`;
 
 /** Clocks may be corrected during a request. */

@@ -196,11 +196,12 @@ export function recordFailedRequest(
   // Counting tokens falls back to an estimate: nothing failed for the caller.
   if (request.operation === 'messages/count_tokens') return;
   const durationMs = routed ? clock.monotonic() - routed.startedAt : 0;
+  const code = error instanceof HeadworksError ? error.code : 'INTERNAL';
   attempts.recordFailedRequest({
     requestId,
     at: clock.now() - durationMs,
     durationMs,
-    errorCode: error instanceof HeadworksError ? error.code : 'INTERNAL',
+    errorCode: code === 'CANCELED' ? 'canceled' : code,
     calls: routed?.calls ?? 0,
     caller,
     api: request.api ?? request.operation,

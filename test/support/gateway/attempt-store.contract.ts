@@ -251,7 +251,7 @@ export function describeAttemptStoreContract(
         exampleAttempt({ modelId: one, requestId: 'e', at: moment(5_000), outcome: 'network' }),
       ]);
       await store.append([
-        exampleFailedRequest({ requestId: 'f', errorCode: 'CANCELED', at: moment(6_000) }),
+        exampleFailedRequest({ requestId: 'f', errorCode: 'canceled', at: moment(6_000) }),
       ]);
       const since = new Date(moment(0));
       const list = (filter: Partial<RequestFilter> = {}) => store.requests({ since, limit: 10, ...filter });
@@ -259,7 +259,7 @@ export function describeAttemptStoreContract(
         (await list(filter)).map(({ requestId }) => requestId);
       const all = await list();
       expect(all.map(({ requestId, status, outcome }) => [requestId, status, outcome])).toEqual([
-        ['f', 'canceled', 'CANCELED'],
+        ['f', 'canceled', 'canceled'],
         ['e', 'failed', 'network'],
         ['d', 'canceled', 'canceled'],
         ['c', 'failed', 'GATEWAY_EXHAUSTED'],

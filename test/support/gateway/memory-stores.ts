@@ -565,6 +565,6 @@ export function memoryGatewayStores(
 function statusOf(row: Attempt | FailedRequest): RequestStatus {
   const outcome = 'errorCode' in row ? row.errorCode : row.outcome;
   if (outcome === 'success') return 'completed';
-  if (outcome === 'canceled' || outcome === 'CANCELED') return 'canceled';
+  if (outcome === 'canceled') return 'canceled';
   return 'errorCode' in row && row.calls === 0 ? 'rejected' : 'failed';
 }
