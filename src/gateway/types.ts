@@ -480,6 +480,8 @@ export interface ProviderFailure {
   readonly exceeded?: keyof AttemptTimeouts | undefined;
   readonly retryHint: { readonly retryAfterMs: number; readonly source: string } | undefined;
   /** For GATEWAY_REQUEST_REJECTED: the provider's message, redacted and truncated; null where it must not be shown. */
+  /** The connection broke after the head of the response had arrived. */
+  readonly isInterrupted?: boolean | undefined;
   readonly message: string | null;
 }
 

@@ -134,14 +134,15 @@ async function callWhole(
   exchange: Exchange,
 ): Promise<ProviderOutcome> {
   const { idleMs, firstTokenMs } = call.timeouts;
+  let response: HttpResponse | undefined;
   try {
     const request = httpRequest(call, exchange, call.signal, idleMs, firstTokenMs);
-    const response = await deps.transport.request(request);
+    response = await deps.transport.request(request);
     if (!isSuccess(response)) return await errorResponse(deps, response, call.signal);
     const body = await response.bytes(deps.maxResponseBytes);
     return checkedResponse(deps, call.request, exchange, response, body);
   } catch (error) {
-    return thrownFailure(deps, error);
+    return thrownFailure(deps, error, response);
   }
 }
 
@@ -208,7 +209,7 @@ class WholeCall implements HttpReceiver {
     this.#settle(() =>
       head && !isSuccess(head) && !this.#isCanceled
         ? classifiedFailure(this.#deps, head, '')
-        : thrownFailure(this.#deps, failure),
+        : thrownFailure(this.#deps, failure, head),
     );
   }
 
@@ -222,7 +223,7 @@ class WholeCall implements HttpReceiver {
     try {
       outcome = outcomeOf();
     } catch (error) {
-      outcome = thrownFailure(this.#deps, error);
+      outcome = thrownFailure(this.#deps, error, this.#head);
     }
     this.#onOutcome(outcome);
   }
@@ -245,16 +246,17 @@ async function callStreamed(
     link.abort(new HttpFailure('timeout', `${call.model.name}: no content within ${firstTokenMs} ms.`));
   });
   let isCommitted = false;
+  let response: HttpResponse | undefined;
   try {
     // The timer above, then that of the stream: a third one per chunk would be too many.
     const request = httpRequest(call, exchange, link.signal, Number.POSITIVE_INFINITY);
-    const response = await deps.transport.request(request);
+    response = await deps.transport.request(request);
     const outcome = await streamedOutcome(deps, call, exchange, response, link);
     isCommitted = outcome.kind === 'stream';
     return outcome;
   } catch (error) {
     const timeout = isTimedOut && new HttpFailure('timeout', 'No content in time.', error, 'response');
-    return thrownFailure(deps, timeout || error);
+    return thrownFailure(deps, timeout || error, response);
   } finally {
     cancelTimer();
     if (!isCommitted) link.dispose();
@@ -425,11 +427,18 @@ async function errorResponse(
   return classifiedFailure(deps, response, textOf(body));
 }
 
-function thrownFailure(deps: ProviderClientDeps, error: unknown): ProviderFailure {
+/** `head`: what had arrived of the response. */
+function thrownFailure(
+  deps: ProviderClientDeps,
+  error: unknown,
+  head: ResponseHead | undefined,
+): ProviderFailure {
   const failure =
     error instanceof HttpFailure ? error : new HttpFailure('network', 'The call failed.', error);
   const exceeded = failure.wait && timeoutOfWait[failure.wait];
-  return { ...failureOf(deps, classifyFailure(failure)), exceeded };
+  const classified = classifyFailure(failure);
+  const isInterrupted = classified.failureClass === 'network' && head !== undefined;
+  return { ...failureOf(deps, classified), exceeded, isInterrupted };
 }
 
 const timeoutOfWait: Readonly<Record<HttpWait, keyof AttemptTimeouts>> = {

@@ -137,7 +137,9 @@ function exhausted(results: readonly Result[], now: number, routed: RoutedReques
   const isTimeUp = routed.isExpired || routed.hitDeadline;
   const deadline = isTimeUp ? `${outOfTime(deadlineMs, routed.isExpired)} ` : '';
   // More time does not help when the network does not reach the model.
-  const isUnreachable = results.every(({ tried }) => tried.outcome === 'network');
+  const isUnreachable = results.every(
+    ({ tried, state }) => tried.outcome === 'network' && state.lastFailure?.isInterrupted !== true,
+  );
   const remedy = isUnreachable
     ? 'Check that it runs and that its base URL is correct, or try again later.'
     : isTimeUp
@@ -188,10 +190,10 @@ function describeResults(results: readonly Result[], now: number): string {
 function reasonOf(state: CandidateState, outcome: TriedModel['outcome'], now: number): string {
   if (outcome === 'cooling-down' && isBlockedByQuota(state, now))
     return 'the rest of its quota is too small for this request';
-  const isUnconnected = outcome === 'network' || state.lastFailure?.exceeded === 'connectMs';
-  return isUnconnected
-    ? `${outcome}: connection to ${new URL(state.candidate.baseUrl).host} failed`
-    : outcome;
+  const isNetwork = outcome === 'network' || state.lastFailure?.exceeded === 'connectMs';
+  if (!isNetwork) return outcome;
+  const problem = state.lastFailure?.isInterrupted === true ? 'broke during the response' : 'failed';
+  return `${outcome}: connection to ${new URL(state.candidate.baseUrl).host} ${problem}`;
 }
 
 /** A request larger than the rest of the quota is not sent, although the model is shown as available. */

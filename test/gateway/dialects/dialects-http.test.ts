@@ -316,6 +316,28 @@ describe('errors', () => {
     }
   });
 
+  it.each([
+    ['chat/completions', false, 0],
+    ['chat/completions', false, 1],
+    ['chat/completions', true, 0],
+    ['messages', false, 0],
+  ] as const)(
+    'of /v1/%s say that the connection broke during the response (stream: %s, retries: %i)',
+    async (path, stream, maxRetries) => {
+      const headers = { 'content-length': '1000', connection: 'close' };
+      const at = await open({ own: {} }, () => ({ headers, body: stream ? ': hello\n\n' : {} }), {
+        maxRetries,
+        retryDelaySeconds: 0.01,
+      });
+      const fields = { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], stream };
+      const answer = await at.call('POST', `/v1/${path}`, { model: 'up/own', ...fields });
+      const { error } = (await answer.json()) as Json;
+      const host = new URL(at.upstream.url).host;
+      expect(error?.['message']).toContain(`(network: connection to ${host} broke during the response`);
+      expect(error?.['message']).toContain('. Try again later, or add another model.');
+    },
+  );
+
   const begun: Readonly<Record<string, readonly object[]>> = {
     messages: answers.messages.stream.slice(0, 10) as object[],
     responses: answers.responses.stream.slice(0, 10) as object[],
