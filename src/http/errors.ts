@@ -215,8 +215,6 @@ const isUnexpectedError = (thrown: unknown): boolean =>
 function fromFramework(error: FastifyError): HeadworksError<KnownErrorCode> {
   if (error.validation) return invalidInput(error);
   switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new HttpError('HTTP_BODY_TOO_LARGE', 'The request body is too large. Send less at once.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new HttpError(
         'HTTP_CONTENT_TYPE_UNSUPPORTED',

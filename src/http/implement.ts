@@ -10,7 +10,6 @@ import type {
   FastifyRequest,
   FastifySchemaCompiler,
   RawServerDefault,
-  RouteShorthandOptions,
 } from 'fastify';
 import fastify from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
@@ -30,6 +29,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The response stays open: it has no time limit and ends when the server drains. */
     isStream?: boolean;
+    /** The setting that changes `bodyLimit`; undefined: that of the server. */
+    bodyLimitSetting?: string;
   }
 }
 
@@ -81,12 +82,13 @@ type Returned<Op extends Operation> = Op['output'] extends RawOutput
 /** One handler for every operation of a resource. */
 export type Handlers<Api extends ResourceApi> = { readonly [Name in keyof Api]: Handler<Api[Name]> };
 
-export type RouteOverrides = Pick<RouteShorthandOptions, 'bodyLimit'> & {
+export interface RouteOverrides {
+  readonly bodyLimit?: { readonly bytes: number; readonly setting: string };
   readonly deadlineMs?: number;
   /** A stricter body schema, for checks that need the domain. */
   readonly body?: z.ZodType;
   readonly access?: Operation['access'];
-};
+}
 
 /** Adds a route for every operation. */
 export function implement<Api extends ResourceApi>(
@@ -107,19 +109,20 @@ const responsesOf = (op: Operation): Record<number, z.ZodType | RawOutput> => ({
 /** The route of an operation without its handler: access, audit and documentation. */
 export function routeOf(
   op: Operation,
-  { body = op.body, access = op.access, deadlineMs, ...limits }: RouteOverrides = {},
+  { body = op.body, access = op.access, deadlineMs, bodyLimit }: RouteOverrides = {},
 ) {
   return {
     method: op.method,
     url: op.path,
     // A HEAD request would open the stream, too.
     ...(op.isStream && op.method === 'GET' ? { exposeHeadRoute: false } : {}),
-    ...limits,
+    ...(bodyLimit && { bodyLimit: bodyLimit.bytes }),
     config: {
       access,
       audit: op.audit,
       isStream: op.isStream,
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      ...(bodyLimit && { bodyLimitSetting: bodyLimit.setting }),
       anyTextIn: op.anyTextIn,
       isServedWhileDraining: op.isServedWhileDraining,
     },

@@ -7,7 +7,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Clock, Emitter, IdSource, Redactor } from '../core/index.ts';
-import { CoreError, hasMoreValues, kindOf, maxJsonValues, noTracer, withTimeout } from '../core/index.ts';
+import {
+  CoreError,
+  formatBytes,
+  hasMoreValues,
+  kindOf,
+  maxJsonValues,
+  noTracer,
+  withTimeout,
+} from '../core/index.ts';
 import type { AuditRecord } from '../operations/index.ts';
 import { installAccess, installOrganizationLimit } from './access.ts';
 import type { GatewayServerDeps, HttpLimits, ServerDeps } from './deps.ts';
@@ -179,7 +187,9 @@ function errorFormatOf(url: string) {
 /** For fastify's setErrorHandler and frameworkErrors. */
 export function createErrorHandler({ redactor, log, clock }: Pick<ServerDeps, 'redactor' | 'log' | 'clock'>) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const error = request.caller?.kind === 'admin' ? thrown : redactStoreErrors(thrown);
+    const given =
+      kindOf(thrown) === 'FST_ERR_CTP_BODY_TOO_LARGE' ? bodyTooLarge(request.routeOptions) : thrown;
+    const error = request.caller?.kind === 'admin' ? given : redactStoreErrors(given);
     const { status, body, headers, isUnexpected } = errorFormatOf(request.url)(error, request.id);
     if (isUnexpected)
       log.error('a request failed unexpectedly', {
@@ -196,6 +206,15 @@ export function createErrorHandler({ redactor, log, clock }: Pick<ServerDeps, 'r
     // As text: a response schema of the route must not turn a 400 into a 500.
     sendLingering(JSON.stringify(redactor.value(body)), request.raw, reply, clock);
   };
+}
+
+/** With the limit of its route and the setting that changes it. */
+function bodyTooLarge({ bodyLimit = 0, config }: FastifyRequest['routeOptions']): HttpError {
+  const setting = config.bodyLimitSetting ?? 'server.bodyLimitBytes';
+  return new HttpError(
+    'HTTP_BODY_TOO_LARGE',
+    `The request body is larger than ${formatBytes(bodyLimit)}. Send less at once, or raise ${setting}.`,
+  );
 }
 
 function ourErrorOf(error: unknown, requestId: string) {

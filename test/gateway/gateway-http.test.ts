@@ -288,7 +288,10 @@ describe('a request', () => {
     const at = await gatewayWorld({ providers: three, options: { maxBodyBytes: 2_048 } });
     const large = await at.chat({ messages: [{ role: 'user', content: 'x'.repeat(3_000) }] });
     expect(large.status).toBe(413);
-    expect(((await large.json()) as ErrorBody).error.headworks_code).toBe('HTTP_BODY_TOO_LARGE');
+    expect(((await large.json()) as ErrorBody).error).toMatchObject({
+      headworks_code: 'HTTP_BODY_TOO_LARGE',
+      message: 'The request body is larger than 2 KiB. Send less at once, or raise gateway.maxBodyBytes.',
+    });
     const typed = await at.call('POST', '/v1/chat/completions', 'model: auto', {
       'content-type': 'text/yaml',
     });

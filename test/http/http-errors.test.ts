@@ -320,7 +320,13 @@ describe('bad input', async () => {
 
   it('rejects bodies that are too large or not JSON', async () => {
     const large = await post(JSON.stringify({ kind: 'x'.repeat(3_000) }));
-    expect([large.statusCode, large.json<ErrorBody>().error.code]).toEqual([413, 'HTTP_BODY_TOO_LARGE']);
+    expect([large.statusCode, large.json<ErrorBody>().error]).toMatchObject([
+      413,
+      {
+        code: 'HTTP_BODY_TOO_LARGE',
+        message: 'The request body is larger than 2 KiB. Send less at once, or raise server.bodyLimitBytes.',
+      },
+    ]);
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',

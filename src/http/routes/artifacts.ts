@@ -11,7 +11,10 @@ type ArtifactInput = HandlerInput<(typeof artifactsApi)['ingest']>['body'];
 
 export function artifactRoutes(server: TypedServer, dependencies: ServerDeps): void {
   const { artifacts } = dependencies.knowledge;
-  const bodyLimit = maxDocumentBodyBytes(artifacts.maxDocumentBytes);
+  const bodyLimit = {
+    bytes: maxDocumentBodyBytes(artifacts.maxDocumentBytes),
+    setting: 'knowledge.maxDocumentBytes',
+  };
   implement(
     server,
     artifactsApi,

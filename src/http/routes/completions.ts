@@ -39,7 +39,9 @@ export function completionRoutes(root: TypedServer, dependencies: GatewayServerD
     server.addContentTypeParser(bodyTypes, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     const add = (op: Operation, route: Pick<RouteOptions, 'handler' | 'validatorCompiler'>) =>
       server.route({
-        ...routeOf(op, { bodyLimit: gateway.defaults.maxBodyBytes }),
+        ...routeOf(op, {
+          bodyLimit: { bytes: gateway.defaults.maxBodyBytes, setting: 'gateway.maxBodyBytes' },
+        }),
         url: op.path.slice(prefix.length),
         ...route,
       });

@@ -192,7 +192,10 @@ function mcpRoutes(server: TypedServer, { mcp, knowledge }: ServerDeps, limits: 
     },
     {
       call: {
-        bodyLimit: maxDocumentBodyBytes(knowledge.artifacts.maxDocumentBytes),
+        bodyLimit: {
+          bytes: maxDocumentBodyBytes(knowledge.artifacts.maxDocumentBytes),
+          setting: 'knowledge.maxDocumentBytes',
+        },
         deadlineMs: limits.handlerTimeoutMs + reportingMs,
       },
     },
