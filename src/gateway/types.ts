@@ -397,6 +397,8 @@ export interface CompletionRequest {
     readonly json: boolean;
     readonly vision: boolean;
   };
+  /** Responses: the response that it continues, whose items are in `body` instead. */
+  readonly previousResponseId?: string;
   /** Embeddings: the number of vectors expected; 0 for chat. */
   readonly vectorCount: number;
   /** Embeddings: the vector length requested; null: the model's default. */
@@ -478,10 +480,10 @@ export interface ProviderFailure {
   readonly status: number | null;
   /** The timeout that expired; undefined when the provider or the network timed out. */
   readonly exceeded?: keyof AttemptTimeouts | undefined;
-  readonly retryHint: { readonly retryAfterMs: number; readonly source: string } | undefined;
-  /** For GATEWAY_REQUEST_REJECTED: the provider's message, redacted and truncated; null where it must not be shown. */
   /** The connection broke after the head of the response had arrived. */
   readonly isInterrupted?: boolean | undefined;
+  readonly retryHint: { readonly retryAfterMs: number; readonly source: string } | undefined;
+  /** For GATEWAY_REQUEST_REJECTED: the provider's message, redacted and truncated; null where it must not be shown. */
   readonly message: string | null;
 }
 

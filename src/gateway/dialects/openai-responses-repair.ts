@@ -64,14 +64,17 @@ export class ResponsesRepair implements StreamRepair {
   read(event: SseEvent): readonly Repaired[] {
     if (event.data === undefined) return [event.bytes];
     if (event.data.trim() === '[DONE]') return this.end();
-    const given = parseEvent(event.data);
-    if (!given) return [event.bytes];
+    const received = parseEvent(event.data);
+    if (!received) return [event.bytes];
+    const given = this.#withPreviousId(received);
     const type = textIn(given['type']) ?? event.name;
     const typed = given['type'] === type ? given : { type, ...given };
     const repaired = failures.has(type) ? [typed] : [...this.#start(type), ...this.#repair(type, typed)];
     this.#isRenumbered ||= repaired.length !== 1;
     const isNamed = event.name === type;
-    return repaired.map((each) => this.#numbered(each, each === given && isNamed ? event.bytes : undefined));
+    return repaired.map((each) =>
+      this.#numbered(each, each === received && isNamed ? event.bytes : undefined),
+    );
   }
 
   end(): readonly Repaired[] {
@@ -79,6 +82,14 @@ export class ResponsesRepair implements StreamRepair {
     this.#isRenumbered = true;
     const completed = { type: 'response.completed', response: {} };
     return [...this.#start(completed.type), ...this.#end(completed)].map((each) => this.#numbered(each));
+  }
+
+  /** Models get the conversation instead of the id. */
+  #withPreviousId(event: JsonObject): JsonObject {
+    const { previous_response_id } = this.#context.request;
+    const response = asObject(event['response']);
+    if (typeof previous_response_id !== 'string' || !response) return event;
+    return { ...event, response: { ...response, previous_response_id } };
   }
 
   #numbered(event: JsonObject, bytes?: Uint8Array): Repaired {

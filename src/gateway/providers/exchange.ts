@@ -17,7 +17,7 @@ import { spliceFormModel } from '../dialects/form-data.ts';
 import { checkChatResponse, responseToSse } from '../dialects/openai-chat-output.ts';
 import type { JsonLimits, JsonObject } from '../dialects/json.ts';
 import { dialectOf, targetApi } from '../dialects/parse-request.ts';
-import { spliceModel } from '../dialects/wire.ts';
+import { spliceModel, textOf } from '../dialects/wire.ts';
 import type { ChatApi, CompletionRequest, Model } from '../types.ts';
 import { StreamReader } from './stream-reader.ts';
 
@@ -140,7 +140,7 @@ function decodedExchange(
         const answer =
           request.isStream && completion
             ? encodeStream(dialect, completion, responseContext(request, context), estimateUsage)
-            : body;
+            : withPreviousId(body, request);
         return { state: 'valid', usage, characters, body: answer };
       }),
     createReader: () => {
@@ -154,6 +154,13 @@ function decodedExchange(
       return new StreamReader(1, { decoder, repair, estimateUsage });
     },
   };
+}
+
+/** Models get the conversation instead of the id, so that their responses do not have it. */
+function withPreviousId(body: Uint8Array, { previousResponseId }: CompletionRequest): Uint8Array {
+  if (previousResponseId === undefined) return body;
+  const response = JSON.parse(textOf(body)) as JsonObject;
+  return Buffer.from(JSON.stringify({ ...response, previous_response_id: previousResponseId }));
 }
 
 /** Byte for byte but for the name of the model, unless a model with another API has continued the conversation. */
@@ -210,12 +217,13 @@ const targetOf = ({ upstreamModel, capabilities }: Model): EncodeTarget => ({
 
 function responseContext(request: CompletionRequest, { createId, now }: ExchangeContext): ResponseContext {
   const { json, conversation } = request.decode();
+  const { previousResponseId } = request;
   return {
     id: createId(),
     createdAt: Math.floor(now() / 1_000),
     estimatedPromptTokens: request.estimatedPromptTokens,
     conversation,
-    request: json,
+    request: previousResponseId === undefined ? json : { ...json, previous_response_id: previousResponseId },
   };
 }
 

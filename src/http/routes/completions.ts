@@ -124,7 +124,10 @@ async function respond(
   const { gateway, log } = dependencies;
   const options = completionOptions(request, reply, dependencies);
   const { body, input, previousId } = await gateway.responses.expand(bytesOf(request), options.caller);
-  const parsed = gateway.parseRequest('responses', body);
+  const parsed = {
+    ...gateway.parseRequest('responses', body),
+    ...(previousId !== null && { previousResponseId: previousId }),
+  };
   const completion = await gateway.complete(parsed, options);
   const stored = gateway.responses.capture(parsed, completion, { caller: options.caller, input, previousId });
   return sendReply(reply, 'responses', await stored, log);

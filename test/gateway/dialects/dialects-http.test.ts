@@ -433,6 +433,7 @@ describe('errors', () => {
 describe('stored responses', () => {
   interface Stored {
     readonly id: string;
+    readonly previous_response_id: string;
     readonly error?: { readonly code: string };
   }
   const streamOf = (path: string): UpstreamResponse =>
@@ -462,6 +463,9 @@ describe('stored responses', () => {
       };
       const first = (await send({})).body;
       const second = (await send({ input: 'Two.', previous_response_id: first.id })).body;
+      expect(second.previous_response_id).toBe(first.id);
+      const kept = await at.call('GET', `/v1/responses/${second.id}`, undefined, mine);
+      expect(await kept.json()).toMatchObject({ previous_response_id: first.id });
       expect((await send({ input: 'Three.', previous_response_id: second.id })).status).toBe(200);
       const text = JSON.stringify(at.upstream.last.json);
       const order = ['One.', 'Hello, you.', 'Two.', 'Three.'].map((part) => text.indexOf(part));
@@ -488,6 +492,22 @@ describe('stored responses', () => {
       const id = /"id":"(resp_[^"]+)"/.exec(await answer.text())?.[1];
       const stored = await at.call('GET', `/v1/responses/${id}`);
       expect(await stored.json()).toMatchObject({ id, status: 'completed' });
+    },
+  );
+
+  it.each(['chat', 'responses'] as const)(
+    'of a stream of a %s model name the response that they continue',
+    async (api) => {
+      const at = await open({ own: { apis: [api] } }, streamOf);
+      const send = async (more: object) => {
+        const body = { model: 'auto', input: 'One.', stream: true, ...more };
+        return (await at.call('POST', '/v1/responses', body)).text();
+      };
+      const id = /"id":"(resp_[^"]+)"/.exec(await send({}))?.[1];
+      const second = await send({ previous_response_id: id });
+      const named = second.match(/"previous_response_id":("[^"]*"|null)/g);
+      expect(named?.length).toBeGreaterThan(1);
+      expect(new Set(named)).toEqual(new Set([`"previous_response_id":"${id}"`]));
     },
   );
 });
