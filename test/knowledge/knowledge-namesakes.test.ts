@@ -69,6 +69,27 @@ describe.each(['server', 'embedded'] as const)('mentions by a name only on %s Po
     ]);
   });
 
+  it('are mentions with a form of address, too, which then no longer describes the entity', async () => {
+    const space = await world.space();
+    for (const document of [[acme], [`Mr. ${nora}`, 'Mr. Vance'], [globex]]) await ingest(space, ...document);
+    expect(await peopleOf(space)).toEqual([
+      [null, 2, 1],
+      ['Acme', 1, 1],
+      ['Globex', 1, 1],
+    ]);
+    // Neither of the two has been called Mr.; their own form of address stays.
+    const [hers = ''] = await ingest(space, { ...acme, name: `Mrs. ${nora}` });
+    expect(await entityWorld(world).entities.get(space.spaceId, hers)).toMatchObject({
+      organization: 'Acme',
+      contextClues: ['honorific: Mrs.'],
+    });
+    expect(await peopleOf(space)).toEqual([
+      [null, 2, 1],
+      ['Acme', 2, 2],
+      ['Globex', 1, 1],
+    ]);
+  });
+
   it('belong to the one that their document names, whichever is written first', async () => {
     const space = await world.space();
     // The longer form of the name is the one without a clue.

@@ -12,7 +12,15 @@ import { entityTypes } from '../reading/types.ts';
 import type { Embedder, Embedders } from '../vectors/embedders.ts';
 import { clueKeys, nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
-import { cleanClues, fieldsOf, honorificField, identityOf, profileOf } from './compare-clues.ts';
+import {
+  addressNote,
+  cleanClues,
+  fieldsOf,
+  honorificField,
+  identityOf,
+  profileOf,
+  titleOf,
+} from './compare-clues.ts';
 import { parseOrganizationName } from './compare-names.ts';
 import type { EntityStore } from './entity-store.ts';
 import { compareNames, decide, matchCandidates, minSamePoints } from './match.ts';
@@ -127,11 +135,16 @@ const identityKey = ({ type, normalizedName, isAmbiguous, clues }: Named): strin
 function groupOf(members: readonly Named[], allNames: readonly string[]): MentionGroup {
   const [first] = members as readonly [Named, ...Named[]];
   const { type, name, normalizedName, isAmbiguous } = first;
+  const notes = [...new Set(members.flatMap((member) => member.clues.notes))].slice(0, 50);
+  const isBare =
+    first.clues.organization === null &&
+    first.clues.email === null &&
+    notes.every((note) => titleOf(note) !== null);
   const clues: CleanClues = {
     role: members.find((member) => member.clues.role !== null)?.clues.role ?? null,
     organization: first.clues.organization,
     email: first.clues.email,
-    notes: [...new Set(members.flatMap((member) => member.clues.notes))].slice(0, 50),
+    notes: isBare ? notes.map((note) => addressNote(titleOf(note) ?? '')) : notes,
   };
   const plainName = plainWords(name);
   const coMentions = allNames.filter((other) => other !== plainName);

@@ -76,6 +76,23 @@ export const honorificField = 'honorific';
 export const honorificNote = (name: string): string | null =>
   statedGender(name) === null ? null : `${honorificField}: ${visibleName(name).split(' ', 1)[0]}`;
 
+/** The same from a mention about which nothing else is known: it may turn out to be of another person. */
+const addressField = 'addressed as';
+
+/** The form of address in a note of either kind; null in other notes. */
+export function titleOf(note: string): string | null {
+  const field = [honorificField, addressField].find((one) => note.startsWith(`${one}: `));
+  return field === undefined ? null : note.slice(field.length + 2);
+}
+
+export const addressNote = (title: string): string => `${addressField}: ${title}`;
+
+export const isAddressNote = (note: string): boolean => note.startsWith(`${addressField}: `);
+
+/** The genders that the forms of address state. */
+export const gendersOf = ({ notes }: Pick<Profile, 'notes'>): ReadonlySet<string> =>
+  new Set(notes.flatMap((note) => statedGender(titleOf(note) ?? '') ?? []));
+
 /** Clues as they are stored: readers and sources may provide anything. */
 export function cleanClues(clues: ContextClues, name = '', surfaceForm = name): CleanClues {
   const given = (clues.notes ?? []).map(clean).filter((note) => note !== null && identityOf(note) === null);
@@ -285,7 +302,7 @@ function compareFields(a: Profile, b: Profile): readonly Finding[] {
   const others = fieldsOf(b.notes);
   return [...own].flatMap(([field, values]): readonly Finding[] => {
     const theirs = others.get(field);
-    if (theirs === undefined || field === honorificField) return [];
+    if (theirs === undefined || field === honorificField || field === addressField) return [];
     if (field === '') {
       const shared = values.filter((value) => theirs.includes(value)).length;
       return shared === 0 ? [] : [{ points: Math.min(1.5, shared * 0.75), reason: 'the same note' }];

@@ -1,10 +1,10 @@
 // Contradictions between all that is known about two people: suffixes, middle names and forms of address. With those of
 // single names (compare-names.ts) they forbid every automatic join; only a person can override them.
 import type { Profile } from './compare-clues.ts';
-import { fieldsOf, honorificField } from './compare-clues.ts';
+import { gendersOf } from './compare-clues.ts';
 import type { Contradiction } from './compare-names.ts';
 import { areCompatibleMiddles, comparePersonNames, differentSurnames } from './compare-names.ts';
-import { isFullName, parsePersonName, statedGender } from './normalize.ts';
+import { isFullName, parsePersonName } from './normalize.ts';
 
 /** Null when they may be one person as far as these go. */
 export function contradictionBetween(a: Profile, b: Profile): Contradiction | null {
@@ -74,9 +74,6 @@ function contradictingSurnames(a: Profile, b: Profile): Contradiction | null {
     ? { reason: 'other names they are known by have different surnames', isReviewable: true }
     : null;
 }
-
-const gendersOf = ({ notes }: Profile): ReadonlySet<string> =>
-  new Set((fieldsOf(notes).get(honorificField) ?? []).flatMap((title) => statedGender(title) ?? []));
 
 /** Mr. and Mrs. Claus. */
 const contradictingAddress = (a: Profile, b: Profile): Contradiction | null =>

@@ -4,6 +4,7 @@ import { kindOfKey, nameKeys } from './blocking-keys.ts';
 import type { MentionGroup, ResolutionDeps } from './candidates.ts';
 import { canUseModel, isFatal } from './candidates.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
+import { honorificNote, isAddressNote, titleOf } from './compare-clues.ts';
 import { omitsMiddle } from './compare-names.ts';
 import type { Confirmation } from './confirm.ts';
 import { confirmInTime, describeConfirmationFailure, questionOf } from './confirm.ts';
@@ -362,10 +363,12 @@ export class MentionDecisions {
   }
 }
 
-/** Null when more is known than the name and a role, which several people may have. */
-const byNameOf = ({ name, profile }: MentionGroup): string | null => {
-  const clues = [...profile.organizations, ...profile.emails, ...profile.notes];
-  return clues.length === 0 && name !== unnamedEntityName ? name : null;
+/** With its form of address. Null when more is known than that and a role, which several people may have. */
+const byNameOf = ({ name, profile: { organizations, emails, notes } }: MentionGroup): string | null => {
+  const isBare = organizations.length + emails.length === 0 && notes.every(isAddressNote);
+  if (!isBare || name === unnamedEntityName) return null;
+  const [title] = honorificNote(name) === null ? notes.flatMap((note) => titleOf(note) ?? []) : [];
+  return title === undefined ? name : `${title} ${name}`;
 };
 
 /**

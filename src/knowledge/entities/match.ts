@@ -2,7 +2,7 @@
 import type { IdSource } from '../../core/index.ts';
 import type { EntityType } from '../reading/types.ts';
 import type { ClueComparison, Profile } from './compare-clues.ts';
-import { compareClues } from './compare-clues.ts';
+import { compareClues, gendersOf } from './compare-clues.ts';
 import type { Contradiction, NameComparison } from './compare-names.ts';
 import {
   compareOrganizationNames,
@@ -228,6 +228,7 @@ export interface MatchedCandidate<T> {
   /** Whether more than the name of the mention is known. */
   readonly isInContext: boolean;
   readonly isInArtifact: boolean;
+  readonly isAddressedAlike: boolean;
   readonly fullness: number;
   readonly sortName: string;
 }
@@ -331,6 +332,7 @@ function singleBest<T>(same: readonly MatchedCandidate<T>[]): MatchedCandidate<T
   narrow(({ fullness }) => fullness === fullest);
   // Same name, different context: the entity without context has the earlier mentions without context.
   narrow(({ hasContext, match }) => !hasContext && match.name.relation === 'same');
+  narrow(({ isAddressedAlike }) => isAddressedAlike);
   return left.length === 1 ? (left[0] ?? null) : null;
 }
 
@@ -363,7 +365,8 @@ export function matchCandidates<T extends Matchable>(
     const fullness = profile.type === 'person' ? nameFullness(profile.names[0] ?? '') : 0;
     const sortName = entity.normalizedName;
     const context = { hasContext: hasContext(profile), isInContext: hasContext(mention.profile) };
-    return { candidate, match, isInArtifact, ...context, fullness, sortName };
+    const isAddressedAlike = gendersOf(profile).symmetricDifference(gendersOf(mention.profile)).size === 0;
+    return { candidate, match, isInArtifact, isAddressedAlike, ...context, fullness, sortName };
   });
 }
 

@@ -8,7 +8,7 @@ import { deleteUnmentioned } from '../artifacts/remove-artifact.ts';
 import type { EntityType } from '../reading/types.ts';
 import { nameKeys } from './blocking-keys.ts';
 import type { CleanClues, Profile } from './compare-clues.ts';
-import { profileOf } from './compare-clues.ts';
+import { addressNote, gendersOf, honorificNote, profileOf, titleOf } from './compare-clues.ts';
 import type { FoundCandidates } from './candidate-queries.ts';
 import { touchEntities, writeEntities } from './entity-writes.ts';
 import type { Matchable, MatchedCandidate } from './match.ts';
@@ -102,17 +102,18 @@ export async function findNamesakes(
   const torn = names.filter(({ rivals }) => rivals.size > 0);
   const named = await findNamed(queryable, torn, signal);
   const moves = torn.flatMap(({ mentions, close, same, rivals }) => {
-    const holder = close.find(
+    const holders = close.filter(
       ({ candidate, match, hasContext }) =>
         same.includes(candidate) && !rivals.has(candidate) && !hasContext && match.name.relation === 'same',
-    )?.candidate.entity.entityId;
+    );
+    const holder = holders.find(({ isAddressedAlike }) => isAddressedAlike) ?? holders[0];
     const fitted = new Map(same.map((one) => [one.entity.entityId, one]));
     const isNamed = namedIn(rivals, named);
     return mentions.flatMap((one): readonly NamesakeMove[] => {
       const from = fitted.get(one.entityId);
       if (!from) return [];
       const inDocument = [...rivals].filter(({ entity }) => isNamed(entity.entityId, one.artifactUid));
-      const toId = (inDocument.length === 1 ? inDocument[0]?.entity.entityId : holder) ?? null;
+      const toId = (inDocument.length === 1 ? inDocument[0] : holder?.candidate)?.entity.entityId ?? null;
       const isFromRival = rivals.has(from);
       const ownName = isFromRival ? ownNameOf(from, rivals) : null;
       return toId === one.entityId ? [] : [{ toId, isFromRival, ownName, mentions: one, close }];
@@ -150,8 +151,13 @@ function together(moves: readonly NamesakeMove[], parts: readonly BareMentions[]
 
 const noClues: CleanClues = { role: null, organization: null, email: null, notes: [] };
 
-const bareProfile = ({ type, name }: Pick<BareMentions, 'type' | 'name'>): Profile =>
-  profileOf(type, [name], noClues);
+const bareClues = ({ type, name }: Pick<BareMentions, 'type' | 'name'>): CleanClues => {
+  const title = type === 'person' ? titleOf(honorificNote(name) ?? '') : null;
+  return title === null ? noClues : { ...noClues, notes: [addressNote(title)] };
+};
+
+const bareProfile = (bare: Pick<BareMentions, 'type' | 'name'>): Profile =>
+  profileOf(bare.type, [bare.name], bareClues(bare));
 
 const queryOf = ({ type, name }: BareMentions): CandidateQuery => ({
   normalizedNames: [normalizeName(name, type)],
@@ -230,10 +236,16 @@ export async function moveNamesakes(
   at: Date,
 ): Promise<readonly string[]> {
   const created: Matchable[] = [];
+  // Mr. and Mrs. may both go to one entity that has no form of address yet: only the first does.
+  const gendersGiven = new Map<string | null, ReadonlySet<string>>();
   const changed = new Set<string>();
   for (const move of moves) {
     const { entityId: fromId, mentionIds } = move.mentions;
-    const toId = move.toId ?? (await create(transaction, spaceId, move, created, ids, at));
+    const own = gendersOf(bareProfile(move.mentions));
+    const theirs = gendersGiven.get(move.toId) ?? own;
+    const isFree = own.size === 0 || !own.isDisjointFrom(theirs);
+    const toId = (isFree ? move.toId : null) ?? (await create(transaction, spaceId, move, created, ids, at));
+    if (own.size > 0) gendersGiven.set(toId, own);
     await moveMentions(transaction, { fromId, toId, mentionIds }, move);
     changed.add(fromId).add(toId);
   }
@@ -263,15 +275,24 @@ async function create(
 ): Promise<string> {
   const { type, name } = mentions;
   const others = fitting(mentions, created);
-  const known = others.find(({ match }) => match.name.relation === 'same');
-  if (known) return known.candidate.entity.entityId;
+  const same = [...close, ...others].filter(({ match }) => match.verdict === 'same');
+  const rivals = rivalsAmong(same.map(({ candidate }): Matchable => candidate));
+  const known = others.find(
+    ({ candidate, match }) => match.name.relation === 'same' && !rivals.has(candidate),
+  )?.candidate;
+  if (known) {
+    const { profile } = known;
+    const notes = [...new Set([...profile.notes, ...bareProfile(mentions).notes])];
+    created[created.indexOf(known)] = { ...known, profile: { ...profile, notes } };
+    return known.entity.entityId;
+  }
   const normalizedName = normalizeName(name, type);
   const entity = { entityId: ids.uuid(), type, canonicalName: name, normalizedName };
   const names = [{ alias: name, normalizedAlias: normalizedName, keys: nameKeys(name, type).stored }];
   const draft = {
     entity,
     names,
-    clues: noClues,
+    clues: bareClues(mentions),
     embedding: null,
     reviewReason: null,
     namesakes: 'settled',
@@ -299,13 +320,32 @@ async function moveMentions(
   { ownName, mentions: { type, name } }: NamesakeMove,
 ): Promise<void> {
   const { fromId, toId, mentionIds } = move;
-  await transaction.query(sql`
+  const { rows: moved } = await transaction.query<{ name: string }>(sql`
     update entity_mention set entity_id = ${toId}::uuid, resolved_id = ${toId}::uuid
-    where mention_id = any(${mentionIds}::uuid[]) and entity_id = ${fromId}::uuid`);
+    where mention_id = any(${mentionIds}::uuid[]) and entity_id = ${fromId}::uuid returning by_name as name`);
+  await moveAddress(transaction, move, new Set(moved.flatMap((one) => bareClues({ type, ...one }).notes)));
   await moveParticipations(transaction, move);
   await copyAliases(transaction, move, [normalizeName(name, type)]);
   if (ownName !== null)
     await transaction.query(sql`
       update entity set canonical_name = ${ownName}, normalized_name = ${normalizeName(ownName, type)}
       where entity_id = ${fromId}::uuid`);
+}
+
+/** Forms of address go with the mentions by which alone they are known. */
+async function moveAddress(
+  transaction: Transaction,
+  { fromId, toId }: MentionMove,
+  notes: ReadonlySet<string>,
+): Promise<void> {
+  for (const note of notes) {
+    const title = titleOf(note) ?? '';
+    await transaction.query(sql`
+      update entity set context_clues = context_clues || jsonb_build_array(${note}::text)
+      where entity_id = ${toId}::uuid and not context_clues @> jsonb_build_array(${note}::text)`);
+    await transaction.query(sql`
+      update entity set context_clues = context_clues - ${note}::text
+      where entity_id = ${fromId}::uuid and not exists (
+        select from entity_mention m where m.entity_id = ${fromId}::uuid and starts_with(m.by_name, ${`${title} `}::text))`);
+  }
 }

@@ -102,6 +102,8 @@ const kinds: readonly (readonly MentionInput[])[] = [
     { name: 'Nora Vance Jr.', organization: 'Acme' },
     { name: 'Nora Vance', organization: 'Globex' },
   ],
+  // A form of address distinguishes none of them.
+  ['Acme', 'Globex', 'Initech'].map((organization) => ({ name: 'Nora Vance', organization })),
 ];
 const bareNames: readonly (readonly MentionInput[])[] = [
   ['Nora Vance', 'Vance, Nora', 'Nora'],
@@ -109,6 +111,7 @@ const bareNames: readonly (readonly MentionInput[])[] = [
   ['Robert Vance', 'Bob Vance'],
   ['Zorvexa', 'The Zorvexa'].map((name) => ({ name, type: 'organization' as const })),
   ['Nora Vance', 'Nora Vance Jr.', 'Nora Vance Sr.'],
+  ['Nora Vance', 'Mr. Nora Vance', 'Dr. Nora Vance', 'Nora'],
 ];
 
 function randomDocuments(index: number, random: Random): readonly (readonly MentionInput[])[] {
