@@ -59,6 +59,25 @@ describe.each(['server', 'embedded'] as const)('mentions by a name only on %s Po
     expect(await service.review(space, 10)).toHaveLength(2);
   });
 
+  it('leave an entity without a mention, which is deleted when no document can be about to mention it', async () => {
+    const space = await world.space();
+    await ingest(space, nora);
+    const at = entityWorld(world);
+    const { place, ids } = await at.read(space, [acme]);
+    await at.repairs.reconcile(place, at.signal);
+    await world.artifacts.remove(space.spaceId, place.artifactUid);
+    await ingest(space, globex);
+    expect(await at.entities.get(space.spaceId, ids[0] ?? '')).toMatchObject({ organization: 'Acme' });
+    await ingest(space, 'Olga Brandt');
+    expect(await peopleOf(space)).toContainEqual(['Acme', 0, 0]);
+    await world.clock.advance(3_600_001);
+    await ingest(space, 'Olga Brandt');
+    expect(await at.entities.get(space.spaceId, ids[0] ?? '')).toBeNull();
+    const [pair, ...others] = await at.service.review(space, 10);
+    expect([pair?.a.organization, pair?.b.organization]).toEqual(expect.arrayContaining([null, 'Globex']));
+    expect(others).toEqual([]);
+  });
+
   it('take along the parts of the name in their document', async () => {
     const space = await world.space();
     for (const document of [[nora, 'Nora'], [acme], [globex]]) await ingest(space, ...document);

@@ -202,6 +202,7 @@ export class EntityStore {
         store.#queryable,
         (queries) => store.candidates(spaceId, queries, null, signal),
         revision,
+        at,
         signal,
       );
     const { moves, unsettled } = await find(this);

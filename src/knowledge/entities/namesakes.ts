@@ -46,12 +46,21 @@ export interface NamesakeWork {
   readonly moves: readonly NamesakeMove[];
   /** Entities to mark as settled when the moves are done. */
   readonly unsettled: readonly string[];
+  /** Those of them without a mention, of which no document can be about to write one. */
+  readonly empty: readonly string[];
   /** There are more to settle. */
   readonly isPartial: boolean;
 }
 
 /** Entities that are settled under one lock. */
 const maxUnsettled = 200;
+
+/** One that lost all mentions is kept this long: a document that is read now may be about to mention it. */
+const emptyForMs = 3_600_000;
+
+/** Of an entity `e`. */
+const isEmpty = sql`(e.merged_into is null and not exists (select from entity_mention m where m.entity_id = e.entity_id)
+  and not exists (select from entity_mention m where m.resolved_id = e.entity_id))`;
 
 /**
  * Of a mention `m`: only its name is known, and no person has decided since to whom it belongs. Ids are UUIDv7: greater means
@@ -66,33 +75,36 @@ export async function findNamesakes(
   queryable: Queryable,
   search: (queries: readonly CandidateQuery[]) => Promise<FoundCandidates>,
   { spaceId, revisionId }: { readonly spaceId: number; readonly revisionId: string },
+  at: Date,
   signal: AbortSignal,
 ): Promise<NamesakeWork> {
   const { rows } = await queryable.query<
-    Omit<BareMentions, 'name'> & { name: string | null; isUnsettled: boolean }
+    Omit<BareMentions, 'name'> & { name: string | null; isUnsettled: boolean; isEmpty: boolean }
   >(
     sql`
     with chosen as (
-      select m.mention_id, m.entity_id, m.by_name, m.artifact_uid, e.entity_type, false as is_unsettled
+      select m.mention_id, m.entity_id, m.by_name, m.artifact_uid, e.entity_type, false as is_unsettled, false as is_empty
       from entity_mention m join entity e using (entity_id)
       where m.revision_id = ${revisionId}::uuid and e.namesakes = 'settled' and ${isMovable}
       union all
-      select m.mention_id, e.entity_id, m.by_name, m.artifact_uid, e.entity_type, true
-      from (select * from entity where space_id = ${spaceId} and namesakes = 'unsettled'
+      select m.mention_id, e.entity_id, m.by_name, m.artifact_uid, e.entity_type, true, ${isEmpty}
+      from (select * from entity e where space_id = ${spaceId} and namesakes = 'unsettled'
+            and not (updated_at > ${new Date(at.getTime() - emptyForMs)}::timestamptz and ${isEmpty})
           order by entity_id limit ${maxUnsettled}) e
         left join entity_mention m on m.entity_id = e.entity_id and ${isMovable})
     select entity_id as "entityId", entity_type as type, by_name as name, artifact_uid as "artifactUid",
-      is_unsettled as "isUnsettled", array_agg(mention_id) as "mentionIds"
-    from chosen group by 1, 2, 3, 4, 5 order by 3, 1, 4`,
+      is_unsettled as "isUnsettled", is_empty as "isEmpty", array_agg(mention_id) as "mentionIds"
+    from chosen group by 1, 2, 3, 4, 5, 6 order by 3, 1, 4`,
     { signal, isFrequent: true },
   );
   const unsettled = [
     ...new Set(rows.flatMap(({ isUnsettled, entityId }) => (isUnsettled ? [entityId] : []))),
   ];
+  const empty = rows.flatMap((row) => (row.isEmpty ? [row.entityId] : []));
   const bare = rows.flatMap(({ name, ...row }) => (name === null ? [] : [{ ...row, name }]));
   const searched = grouped(bare, ({ type, name }) => JSON.stringify([type, name]));
   const isPartial = unsettled.length === maxUnsettled;
-  if (searched.length === 0) return { moves: [], unsettled, isPartial };
+  if (searched.length === 0) return { moves: [], unsettled, empty, isPartial };
   const { found } = await search(searched.map(({ first }) => queryOf(first)));
   const names = searched.map(({ first, all: mentions }, index) => {
     const close = fitting(first, found[index] ?? []);
@@ -123,7 +135,7 @@ export async function findNamesakes(
   const parts = names.flatMap(({ mentions, same }) =>
     mentions.filter(({ entityId }) => !same.some(({ entity }) => entity.entityId === entityId)),
   );
-  return { moves: together(moves, parts), unsettled, isPartial };
+  return { moves: together(moves, parts), unsettled, empty, isPartial };
 }
 
 const grouped = <T>(items: readonly T[], keyOf: (item: T) => string) =>
@@ -231,7 +243,7 @@ function namedIn(
 export async function moveNamesakes(
   transaction: Transaction,
   spaceId: number,
-  { moves, unsettled }: NamesakeWork,
+  { moves, unsettled, empty }: NamesakeWork,
   ids: IdSource,
   at: Date,
 ): Promise<readonly string[]> {
@@ -249,14 +261,16 @@ export async function moveNamesakes(
     await moveMentions(transaction, { fromId, toId, mentionIds }, move);
     changed.add(fromId).add(toId);
   }
-  const left = [
-    ...new Set(moves.flatMap(({ mentions, isFromRival }) => (isFromRival ? [] : [mentions.entityId]))),
-  ];
+  const emptied = moves.flatMap(({ mentions, isFromRival }) => (isFromRival ? [] : [mentions.entityId]));
+  const left = [...new Set([...emptied, ...empty])];
   const paired = await pairedWith(transaction, spaceId, left);
   // Mentions of the others may not be written yet.
   await deleteUnmentioned(transaction, sql`e.entity_id = any(${left}::uuid[]) and e.space_id = ${spaceId}`);
   await transaction.query(sql`
-    update entity set namesakes = 'settled' where entity_id = any(${unsettled}::uuid[]) and space_id = ${spaceId}`);
+    update entity e set namesakes = case when ${isEmpty} then 'unsettled' else 'settled' end,
+      updated_at = case when ${isEmpty} then ${at}::timestamptz else updated_at end
+    where e.entity_id = any(${[...unsettled, ...changed]}::uuid[]) and e.space_id = ${spaceId} and e.namesakes is not null`);
+  for (const id of empty) changed.add(id);
   if (changed.size > 0) {
     await refreshUncertain(transaction, spaceId, [...new Set([...changed, ...paired])]);
     await touchEntities(transaction, spaceId, [...changed]);
