@@ -44,9 +44,9 @@ export interface StreamDecoder {
 /** An event to be written, or the bytes that it came as. */
 export type Repaired = JsonObject | Uint8Array;
 
-/** Corrects the stream of a provider for callers of the same API; what follows the rules keeps its bytes. Never throws. */
+/** Corrects the stream of a provider for callers of the same API; what follows the rules keeps its bytes. */
 export interface StreamRepair {
-  /** What to send for an event that was read. */
+  /** What to send for an event that was read. Throws when there is too much to correct. */
   read(event: SseEvent): readonly Repaired[];
   /** What a complete stream still lacks. */
   end(): readonly Repaired[];
@@ -93,8 +93,8 @@ export type ResponseCheck =
   | { readonly state: 'error'; readonly body: string };
 
 /**
- * Limits of a response that is decoded, beyond which it is invalid: reading and writing a larger one would block. Images in
- * base64 have up to 7 MB each. A translation for the Responses API writes the whole text five times.
+ * Limits of a response that is decoded, and of an event of a stream, beyond which it is invalid: reading and writing a larger
+ * one would block, and an event that never ends would fill the memory. Images in base64 have up to 7 MB each. A translation for the Responses API writes the whole text five times.
  */
 export const maxDecodedBytes = 20 * 1024 * 1024;
 export const maxTranslatedBytes = 8 * 1024 * 1024;

@@ -2,7 +2,7 @@
 // follows the rules passes as it came, the others are corrected. Clients check the order, the indices and the ids.
 import type { Usage } from './conversation.ts';
 import type { Repaired, ResponseContext, StreamRepair } from './dialect.ts';
-import { parseEvent } from './dialect.ts';
+import { maxParts, parseEvent } from './dialect.ts';
 import type { JsonObject } from './json.ts';
 import { asObject, numberIn, objectsIn, textIn } from './json.ts';
 import { encodeUsage, responseOf } from './openai-responses-output.ts';
@@ -149,6 +149,7 @@ export class ResponsesRepair implements StreamRepair {
 
   #begin(type: string, given: JsonObject, wireIndex: unknown): Item {
     const index = this.#items.length;
+    if (index >= maxParts) throw new RangeError('The response has too many items.');
     const givenId = textIn(given['id']);
     const isNew = givenId !== undefined && !this.#ids.has(givenId);
     const id = isNew ? givenId : `${prefixes[type] ?? 'item'}_${this.#context.id}${index}`;

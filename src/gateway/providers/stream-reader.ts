@@ -23,9 +23,6 @@ export type StreamFailure =
   /** An error event: its JSON, to be classified. */
   | { readonly errorBody: string };
 
-/** Limit for one event that is not decoded, an image included. An event that never ends would fill the memory. */
-const maxEventBytes = 32 * 1024 * 1024;
-
 /** What the events of a stream say about it, by the API of the provider. */
 interface StreamFacts {
   /** Content has arrived, or the end of a completion without any. */
@@ -64,16 +61,15 @@ export class StreamReader {
   readonly #translation: StreamTranslation | undefined;
   readonly #splitter = new SseSplitter();
   #isFinished = false;
-  #maxBytes = maxEventBytes;
+  readonly #maxBytes: number;
 
   /** Without a translation: of a chat completion with this many choices, whose bytes pass through. */
   constructor(choiceCount: number, translation?: StreamTranslation) {
     this.#translation = translation;
-    if (!translation) this.#facts = new ChatFacts(choiceCount);
-    else {
-      this.#maxBytes = translation.encoder ? maxTranslatedBytes : maxDecodedBytes;
-      this.#facts = new DecodedFacts(translation.decoder, this.#maxBytes);
-    }
+    this.#maxBytes = translation?.encoder ? maxTranslatedBytes : maxDecodedBytes;
+    this.#facts = translation
+      ? new DecodedFacts(translation.decoder, this.#maxBytes)
+      : new ChatFacts(choiceCount);
   }
 
   /** No other model can take over. */
@@ -115,7 +111,7 @@ export class StreamReader {
     try {
       return this.#push(chunk);
     } catch {
-      // So deeply nested that it cannot be written again.
+      // Nested too deeply to be written again, or too many items.
       this.failure = { failureClass: 'invalid-response' };
       return undefined;
     }
