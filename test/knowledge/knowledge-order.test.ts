@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entityWorld } from '../support/entity-world.ts';
 import type { KnowledgeWorld } from '../support/knowledge-world.ts';
 import { knowledgeWorld } from '../support/knowledge-world.ts';
-import { testOrder } from '../support/knowledge/order.contract.ts';
+import { resultOf, testOrder } from '../support/knowledge/order.contract.ts';
 
 describe('entities of documents in any order and number at a time', () => {
   let world: KnowledgeWorld;
@@ -68,6 +68,27 @@ describe('entities of documents in any order and number at a time', () => {
       expect(await at.service.review(space, 10), JSON.stringify(order)).toHaveLength(pairs);
     }
   });
+
+  it.each([
+    ['one of them again', ['Nora Kate Vance', 'Acme', 'Globex'], ['Globex']],
+    ['the longer name again', ['Globex', 'Acme', 'Nora Kate Vance'], ['Nora Kate Vance']],
+  ])(
+    'leave a longer name apart from two who contradict each other in its document: %s',
+    async (_, ...documents) => {
+      const read = documents.map((names) =>
+        names.map((name) => (name.includes(' ') ? name : { name: 'Nora Vance', organization: name })),
+      );
+      for (const order of [read, read.toReversed(), read.map((one) => one.toReversed())])
+        expect(await resultOf(world, order, 1), JSON.stringify(order)).toMatchObject({
+          entities: [
+            expect.stringMatching(/^Nora Kate Vance( = Nora Kate Vance)?$/),
+            'Nora Vance of Acme',
+            expect.stringMatching(/^Nora Vance of Globex( = Nora Vance of Globex)?$/),
+          ],
+          pairs: [expect.stringContaining('Acme'), expect.stringContaining('Globex')],
+        });
+    },
+  );
 
   it('resolve a given name in its document, however many others have it', async () => {
     const space = await world.space();

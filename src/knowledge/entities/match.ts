@@ -304,13 +304,17 @@ function withoutNamesakes<T extends Matchable>(
       return singleBest(clear);
     return singleBest(same.filter((one) => !isRival(one) && isByNameOnly(one)));
   }
-  const namesakes = matched.flatMap(({ candidate, match }) => (isNamesake(match) ? [candidate] : []));
-  const fits = (one: T, other: T) =>
-    matchProfiles(one.profile, other.profile, { isInArtifact: false, cosine: null }).verdict === 'same';
+  const namesakes = matched.filter(({ match }) => isNamesake(match));
+  const fits = (one: MatchedCandidate<T>, other: MatchedCandidate<T>) => {
+    const matchIn = (isInArtifact: boolean) =>
+      matchProfiles(one.candidate.profile, other.candidate.profile, { isInArtifact, cosine: null });
+    const elsewhere = matchIn(false);
+    // Nora Kate Vance fits Nora Vance of their document.
+    const isShortened = one.isInArtifact && other.isInArtifact && elsewhere.name.hasOtherMiddle === true;
+    return (isShortened ? matchIn(true) : elsewhere).verdict === 'same';
+  };
   return singleBest(
-    same.filter(
-      ({ candidate, match }) => match.isSupported || !namesakes.some((namesake) => fits(candidate, namesake)),
-    ),
+    same.filter((one) => one.match.isSupported || !namesakes.some((namesake) => fits(one, namesake))),
   );
 }
 
