@@ -85,10 +85,16 @@ const namesakesOf = (index: number): readonly (readonly MentionInput[])[] =>
     surnames[index % surnames.length] ?? '',
   ) ?? [];
 
+const noraOf = (...organizations: readonly string[]): readonly MentionInput[] =>
+  organizations.map((organization) => ({ name: 'Nora Vance', organization }));
+const noraAt = (domain: string) => ({ name: 'Nora Vance', email: `nora.vance@${domain}.example` });
+const asType = (type: 'place' | 'project', ...names: readonly string[]): readonly MentionInput[] =>
+  names.map((name) => ({ name, type }));
+
 /** Mentions of one name by itself, and with what distinguishes those who have it. Each set of documents has one kind. */
 const kinds: readonly (readonly MentionInput[])[] = [
-  ['Acme', 'Globex', 'Initech'].map((organization) => ({ name: 'Nora Vance', organization })),
-  ['acme', 'globex'].map((domain) => ({ name: 'Nora Vance', email: `nora.vance@${domain}.example` })),
+  noraOf('Acme', 'Globex', 'Initech'),
+  ['acme', 'globex'].map(noraAt),
   ['user/1', 'user/2', 'user/3'].map((id) => ({ name: 'Nora Vance', identity: `looker#${id}` })),
   ['Mr. Nora Vance', 'Mrs. Nora Vance'],
   [
@@ -103,7 +109,18 @@ const kinds: readonly (readonly MentionInput[])[] = [
     { name: 'Nora Vance', organization: 'Globex' },
   ],
   // A form of address distinguishes none of them.
-  ['Acme', 'Globex', 'Initech'].map((organization) => ({ name: 'Nora Vance', organization })),
+  noraOf('Acme', 'Globex', 'Initech'),
+  [...noraOf('Acme', 'Globex', 'Initech'), { name: 'Nora Vance Jr.', organization: 'Acme' }],
+  [...noraOf('Acme', 'Globex', 'Initech'), { name: 'Nora Quill', organization: 'Acme' }],
+  [...noraOf('Acme', 'Globex'), { name: 'Nora Vance', organization: 'Acme', role: 'Director' }],
+  [
+    ...noraOf('Acme', 'Globex'),
+    noraAt('acme'),
+    noraAt('globex'),
+    { ...noraAt('acme'), organization: 'Acme' },
+  ],
+  asType('place', 'North Springfield', 'South Springfield', 'Springfield City'),
+  asType('project', 'Phoenix 2', 'Phoenix 3', 'Phoenix II'),
 ];
 const bareNames: readonly (readonly MentionInput[])[] = [
   ['Nora Vance', 'Vance, Nora', 'Nora'],
@@ -112,6 +129,12 @@ const bareNames: readonly (readonly MentionInput[])[] = [
   ['Zorvexa', 'The Zorvexa'].map((name) => ({ name, type: 'organization' as const })),
   ['Nora Vance', 'Nora Vance Jr.', 'Nora Vance Sr.'],
   ['Nora Vance', 'Mr. Nora Vance', 'Dr. Nora Vance', 'Nora'],
+  ['Nora Vance', 'Nora Vance Jr.', 'Nora Vance Sr.'],
+  ['Nora Vance', 'Nora', 'Vance', 'Nora Quill'],
+  ['Nora Vance', ...['Director', 'Clerk'].map((role) => ({ name: 'Nora Vance', role }))],
+  ['Nora Vance'],
+  asType('place', 'Springfield'),
+  asType('project', 'Phoenix', 'Project Phoenix'),
 ];
 
 function randomDocuments(index: number, random: Random): readonly (readonly MentionInput[])[] {
