@@ -309,8 +309,12 @@ function withoutNamesakes<T extends Matchable>(
     const matchIn = (isInArtifact: boolean) =>
       matchProfiles(one.candidate.profile, other.candidate.profile, { isInArtifact, cosine: null });
     const elsewhere = matchIn(false);
-    // Nora Kate Vance fits Nora Vance of their document.
-    const isShortened = one.isInArtifact && other.isInArtifact && elsewhere.name.hasOtherMiddle === true;
+    // The mention is one Nora Vance of the document: Nora Kate Vance fits it, and the other one, too.
+    const isShortened =
+      one.isInArtifact &&
+      other.isInArtifact &&
+      elsewhere.name.hasOtherMiddle === true &&
+      other.match.name.hasOtherMiddle !== true;
     return (isShortened ? matchIn(true) : elsewhere).verdict === 'same';
   };
   return singleBest(
