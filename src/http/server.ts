@@ -209,7 +209,7 @@ export function createErrorHandler({ redactor, log, clock }: Pick<ServerDeps, 'r
 }
 
 /** With the limit of its route and the setting that changes it. */
-function bodyTooLarge({ bodyLimit = 0, config }: FastifyRequest['routeOptions']): HttpError {
+function bodyTooLarge({ bodyLimit, config }: FastifyRequest['routeOptions']): HttpError {
   const setting = config.bodyLimitSetting ?? 'server.bodyLimitBytes';
   return new HttpError(
     'HTTP_BODY_TOO_LARGE',
